@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SL_CAPTURE_CAPTURE_H
+#define SL_CAPTURE_CAPTURE_H
+
+/*
+ * Sensor → frames. One agent drives any source (V4L2, test pattern, replay of a recording): it takes a filled frame from the
+ * source, places it on the time grid, keeps the books of what should have come, publishes to the fan-out and gives the
+ * source every slot that came home.
+ *
+ * Order of calls, all from the control thread: open → info → memory or sl_memory_host → start → (runner on agent) → close.
+ */
+
+#include "core/agent.h"
+#include "core/clock.h"
+#include "core/event.h"
+#include "core/format.h"
+#include "core/loss.h"
+#include "dma/dma.h"
+
+enum sl_source_kind { SL_SOURCE_V4L2, SL_SOURCE_PATTERN, SL_SOURCE_REPLAY };
+
+/* A scripted fault of the sensor, from [fault] sensor=…; frames are grid numbers. */
+enum sl_sensor_fault_kind { SL_SENSOR_FAULT_GAP, SL_SENSOR_FAULT_ERROR_FLAG, SL_SENSOR_FAULT_SHORT, SL_SENSOR_FAULT_EIO };
+struct sl_sensor_fault {
+    enum sl_sensor_fault_kind kind;
+    uint64_t frame;
+    uint64_t count;
+};
+
+/* Reads frames of a recording, for replay. The writer module has the real one; capture only knows these calls. */
+struct sl_replay_reader {
+    void *self;
+    const struct sl_video_format *format;
+    uint64_t frames;
+    /* Time (ns from the first frame), sequence and flags of frame `index`, and its payload into data. 0 or negative errno. */
+    int (*read)(void *self, uint64_t index, uint8_t *data, size_t bytes, int64_t *time_ns, uint32_t *sequence, uint32_t *flags);
+};
+
+struct sl_capture_cfg {
+    enum sl_source_kind source;
+    const char *device;       /* V4L2: path */
+    const char *pixel_format; /* name, e.g. "YUYV"; NULL: the first format both sides know */
+    uint32_t width, height;   /* 0: as the device has it */
+    struct sl_rational fps;   /* {0, 1}: as the device has it */
+    int input;                /* -1: leave */
+    const char *dv_timings;   /* NULL: leave; "auto": query and set; "1920x1080p60": that one */
+    const char *controls;     /* "NAME=V,…"; NULL: none */
+    unsigned buffers;         /* driver indices to ask for */
+    bool drop_bad_frames;
+    int64_t stall_timeout_ns; /* no frame for so long ends the agent with -ETIMEDOUT */
+    bool unpaced;             /* pattern, replay: as fast as slots come home */
+    uint64_t frame_limit;     /* end after this many grid frames; 0: no limit */
+    int64_t replay_loop;      /* replay: start again at the end */
+    const struct sl_sensor_fault *fault;
+    unsigned faults;
+};
+
+struct sl_capture_deps {
+    const struct sl_clock *clock;
+    struct sl_events *events;                     /* this agent is the only poster */
+    const struct sl_replay_reader *replay_reader; /* for SL_SOURCE_REPLAY */
+};
+
+struct sl_capture_info {
+    struct sl_video_format format; /* granted */
+    char device[128];              /* driver, card and bus as the device names itself; "pattern"; "replay FILE" */
+    char granted[512];             /* one line: asked against granted, where they differ; empty when all was granted */
+    unsigned indices;              /* buffers the driver granted, or will be asked for */
+    unsigned min_indices;          /* below this many queued the driver stops */
+    bool offers_mmap, offers_userptr, offers_dmabuf;
+    bool time_soe;       /* timestamps are of start of exposure */
+    bool time_monotonic; /* the driver stamps with CLOCK_MONOTONIC; else frames are stamped at dequeue */
+};
+
+enum sl_capture_counter {
+    SL_CAPTURE_EXPECTED,
+    SL_CAPTURE_CAPTURED,
+    SL_CAPTURE_BAD_KEPT,
+    SL_CAPTURE_STARVED,
+    SL_CAPTURE_ANOMALIES,
+    SL_CAPTURE_COUNTERS
+};
+extern const struct sl_counter_def sl_capture_counter_defs[SL_CAPTURE_COUNTERS];
+
+enum sl_anomaly {
+    SL_ANOMALY_SEQUENCE_FROZEN,
+    SL_ANOMALY_SEQUENCE_JUMP,
+    SL_ANOMALY_SEQUENCE_RESET,
+    SL_ANOMALY_TIME_FROZEN,
+    SL_ANOMALY_TIME_BACKWARD,
+    SL_ANOMALY_TIME_FOREIGN_CLOCK,
+    SL_ANOMALY_BAD_INDEX,
+    SL_ANOMALY_BAD_SIZE,
+    SL_ANOMALY_COUNT
+};
+const char *sl_anomaly_name(enum sl_anomaly anomaly);
+
+struct sl_capture;
+
+int sl_capture_open(struct sl_capture **out, const struct sl_capture_cfg *cfg, const struct sl_capture_deps *deps, struct sl_error *err);
+const struct sl_capture_info *sl_capture_info(const struct sl_capture *capture); /* borrowed until close */
+
+/* The device's own buffers, mapped, for sources that have them (V4L2 MMAP). Close it before the capture. -ENOTSUP otherwise. */
+int sl_capture_memory(struct sl_capture *capture, struct sl_memory **out, struct sl_error *err);
+
+/* Tries whether the device takes buffers of `memory` (kind userptr): requests indices, queues one, takes all back. */
+int sl_capture_try_memory(struct sl_capture *capture, const struct sl_memory *memory, struct sl_error *err);
+
+/* Queues the first slots and starts the stream. pool and fanout are borrowed until close; replay and pattern render nothing yet. */
+int sl_capture_start(struct sl_capture *capture, struct sl_pool *pool, struct sl_fanout *fanout, struct sl_error *err);
+
+const struct sl_agent *sl_capture_agent(struct sl_capture *capture); /* borrowed */
+uint64_t sl_capture_counter(const struct sl_capture *capture, enum sl_capture_counter which);
+void sl_capture_books(const struct sl_capture *capture, struct sl_books *books); /* expected, captured, capture-side losses; any thread */
+/* Control thread, after the runner ended: counts the frames still due up to stop_ns (0: none) as lost, stops the stream,
+ * takes every slot back. */
+void sl_capture_finish(struct sl_capture *capture, int64_t stop_ns, enum sl_loss cause);
+void sl_capture_close(struct sl_capture *capture);
+
+/* The machine-readable strip of the pattern (layout: docs/pattern.md). */
+struct sl_strip {
+    uint64_t number;
+    int64_t time_ns;
+};
+/* 0; -EBADMSG: no strip or a wrong check; -EIO: strip right, *bad_byte = first byte of the picture that is wrong. */
+int sl_pattern_check(const struct sl_video_format *format, const uint8_t *data, size_t bytes, struct sl_strip *strip, uint64_t *bad_byte);
+
+/* What a device can do, as text or JSON (returned, free() it), for `sluice probe`. `device` NULL: all devices. */
+int sl_v4l2_probe(const char *device, bool json, char **out, struct sl_error *err);
+/* A ready config file for the device (returned, free() it). */
+int sl_v4l2_probe_config(const char *device, char **out, struct sl_error *err);
+
+#endif

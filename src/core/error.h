@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SL_CORE_ERROR_H
+#define SL_CORE_ERROR_H
+
+/*
+ * Errors of the control path: a negative errno for the program and one line for a person.
+ *
+ * A function that can fail for a reason worth telling takes a `struct sl_error *` (borrowed, may be NULL) and returns
+ * what sl_fail() returns. Each layer above adds its own context in front: "record: open /data: Permission denied".
+ * Any thread; nothing is allocated. The hot path does not use this: it counts.
+ */
+
+struct sl_error {
+    char text[1024];
+};
+
+/* Sets the text (the old one is lost) and returns `code`, so that `return sl_fail(err, -ENODEV, "…")` reads well. */
+int sl_fail(struct sl_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Puts "CONTEXT: " in front of the text that is there and returns `code`. */
+int sl_fail_context(struct sl_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif
