@@ -33,17 +33,6 @@ set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_C_FLAGS_INIT "-mcpu=cortex-a53")
 set(CMAKE_SYSROOT "${SLUICE_SYSROOT}")
 
-# The compiler is not a multiarch one: it finds usr/lib in a sysroot, but not the triplet below it. -rpath-link is for
-# libraries needed by libraries.
-foreach(dir IN ITEMS usr/lib/aarch64-linux-gnu lib/aarch64-linux-gnu)
-  string(APPEND SLUICE_SYSROOT_LINK " -B${SLUICE_SYSROOT}/${dir} -L${SLUICE_SYSROOT}/${dir} -Wl,-rpath-link,${SLUICE_SYSROOT}/${dir}")
-endforeach()
-string(STRIP "${SLUICE_SYSROOT_LINK}" SLUICE_SYSROOT_LINK)
-foreach(kind IN ITEMS EXE SHARED MODULE)
-  set(CMAKE_${kind}_LINKER_FLAGS_INIT "${SLUICE_SYSROOT_LINK}")
-endforeach()
-set(CMAKE_C_STANDARD_INCLUDE_DIRECTORIES "${SLUICE_SYSROOT}/usr/include/aarch64-linux-gnu")
-
 set(CMAKE_FIND_ROOT_PATH "${SLUICE_SYSROOT}")
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
