@@ -81,9 +81,10 @@ extract() {
     local out=$1 mode=unshare
     shift
     ((EUID == 0)) && mode=root
-    sources | mmdebstrap --quiet --mode="$mode" --variant=extract --architectures=arm64 --skip=check/qemu \
+    sources | mmdebstrap --mode="$mode" --variant=extract --architectures=arm64 --skip=check/qemu \
         --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr --format=tar \
-        --include="$(IFS=,; echo "$*")" bookworm "$out.tar" - >&2
+        --include="$(IFS=,; echo "$*")" bookworm "$out.tar" - >"$out.log" 2>&1 || { tail -n 20 "$out.log" >&2; die "mmdebstrap failed"; }
+    rm -f "$out.log"
     mkdir -p "$out"
     tar -C "$out" --no-same-owner --exclude='./dev/*' -xf "$out.tar"
     rm -f "$out.tar"
@@ -122,7 +123,7 @@ make_root() {
         say "making the guest's root file system"
         rm -rf "$dir" "$out.new"
         extract "$dir" "${root_packages[@]}"
-        rm -rf "$dir"/usr/share/{doc,man,locale,info,icons,fonts} "$dir"/var/{lib,cache}/* "$dir/boot"
+        rm -rf "$dir"/usr/share/{doc,man,locale,info,icons,fonts} "$dir"/var/{lib,cache}/*
         # Made by maintainer scripts on an installed system.
         printf 'root:x:0:0:root:/root:/bin/bash\n' >"$dir/etc/passwd"
         printf 'root:x:0:\n' >"$dir/etc/group"
@@ -131,7 +132,7 @@ make_root() {
         mkdir -p "$dir"/{root,board,data,proc,sys,dev,run,tmp}
         size=$(du -sm "$dir" | cut -f1)
         PATH=$PATH:/usr/sbin mke2fs -q -t ext4 -L board-root -E root_owner=0:0 -O ^has_journal -m 0 -d "$dir" \
-            "$out.new" "$((size + size / 5 + 64))M" >&2
+            "$out.new" "$((size + size / 5 + 64))M" >/dev/null 2>&1
         rm -rf "$dir"
         keep "$out.new" "$out" "$key"
     }
@@ -161,7 +162,7 @@ make_kernel() {
         mkdir -p "$tmp/deb"
         (cd "$tmp/deb" && apt_private apt-get -qq download "$package" busybox-static >&2)
         for deb in "$tmp"/deb/*.deb; do dpkg -x "$deb" "$tmp"; done
-        rm -rf "$tmp/deb" "$tmp"/usr/share
+        rm -rf "$tmp/deb"
         mv "$tmp"/boot/vmlinuz-* "$tmp/vmlinuz"
         PATH=$PATH:/usr/sbin depmod -b "$tmp" "$(cd "$tmp/lib/modules" && echo *)"
         keep "$tmp" "$out" "$key" "$package"
