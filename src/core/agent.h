@@ -14,11 +14,11 @@
 struct sl_agent {
     const char *name; /* at most 15 characters: it becomes the thread's name */
     void *self;
-    int (*on_start)(void *self); /* first call in the agent's own thread; may be NULL */
+    int (*on_start)(void *self); /* first call in the agent's own thread; negative errno: the agent is finished; may be NULL */
     int (*do_work)(void *self);  /* how much was done; 0: nothing to do now; negative errno: the agent is finished */
     void (*idle)(void *self);    /* sleeps until there may be work again; may return early; may not spin */
-    void (*wake)(void *self);    /* any thread: makes a sleeping idle() return */
-    void (*on_stop)(void *self); /* last call in the agent's own thread; may be NULL */
+    void (*wake)(void *self);    /* any thread: makes idle() return, also one that begins only now (sl_wake_signal does that) */
+    void (*on_stop)(void *self); /* last call in the agent's own thread, if on_start succeeded; may be NULL */
 };
 
 struct sl_runner_cfg {
@@ -32,7 +32,8 @@ struct sl_runner;
  * refused: a priority that was asked for and not given is an error, not a warning. */
 int sl_runner_open(struct sl_runner **out, const struct sl_agent *agent, const struct sl_runner_cfg *cfg, struct sl_error *err);
 
-/* True while the thread runs. When false, *result (may be NULL) is what ended it: 0 or the negative errno of do_work. */
+/* True while the thread runs. When false, *result (may be NULL) is what ended it: 0 or the negative
+ * errno of on_start or do_work. */
 bool sl_runner_running(const struct sl_runner *runner, int *result);
 
 /* Asks the thread to end after its present do_work(), waits for it, frees the runner. NULL is fine. */

@@ -36,7 +36,7 @@ struct sl_pixel_format {
     uint8_t vertical;   /* 2 for 4:2:0 */
 };
 
-/* NULL when unknown. */
+/* NULL when unknown. by_v4l2 takes either form, single-buffer and one buffer a plane. */
 const struct sl_pixel_format *sl_pixel_format_by_name(const char *name);
 const struct sl_pixel_format *sl_pixel_format_by_v4l2(uint32_t fourcc);
 const struct sl_pixel_format *sl_pixel_format_by_matroska(uint32_t fourcc);
