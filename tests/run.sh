@@ -6,7 +6,7 @@
 #   ctest[:TIER|TIER]  the Check programs, all tiers or those named; every check in them counts as one
 #   scripts            tests/scripts/*.sh SLUICE SCRATCH
 #   checks             tests/checks/*.sh SLUICE SCRATCH: formatting, module boundaries, documents
-#   lint               tests/checks/*.sh and tests/lint/*.sh
+#   lint               tests/lint/*.sh: shellcheck, clang-tidy
 #
 # A script prints lines `ok NAME …`, `not ok NAME …`, `skip NAME WHY`. One that prints none, or exits with an error and no `not ok`,
 # has failed. Last line: N passed, N failed, N skipped; exit status 1 when any failed.
@@ -103,7 +103,7 @@ for part; do
     ctest:*) run_ctest "${part#ctest:}" ;;
     scripts) run_scripts tests/scripts/*.sh ;;
     checks) run_scripts tests/checks/*.sh ;;
-    lint) run_scripts tests/checks/*.sh tests/lint/*.sh ;;
+    lint) run_scripts tests/lint/*.sh ;;
     *)
         echo "run.sh: no part '$part'" >&2
         exit 2
