@@ -51,7 +51,7 @@ struct sl_region {
 /* Where slots come from. Made by sl_memory_host() or by a capture device that owns its buffers (kind "mmap"). */
 struct sl_memory {
     const char *kind; /* "userptr", "mmap": what the summary prints */
-    char pages[24];   /* "hugetlb 32 MiB", "THP", "4 KiB", "driver" */
+    char pages[24];   /* "hugetlb 32 MiB", "hugetlb 2 MiB", "THP", "THP 87 %", "4 KiB", "driver" */
     bool cached;      /* CPU reads run at cache speed; false: keep checksums off it */
     unsigned slots;
     struct sl_slot *slot;
@@ -64,8 +64,9 @@ struct sl_memory {
 enum sl_hugepages { SL_HUGEPAGES_AUTO, SL_HUGEPAGES_REQUIRE, SL_HUGEPAGES_NO };
 
 /* `slots` slots for frames of frame_bytes in anonymous or hugetlb memory, touched (no page fault later), largest huge page
- * that can be had first (32 MiB, 2 MiB, transparent, 4 KiB). No slot crosses a huge page of 32 MiB. stride: a multiple of 4 KiB that
- * holds header page and payload. -ENOMEM; with REQUIRE also when only small pages can be had, and the text says how to reserve them. */
+ * that can be had first (32 MiB, 2 MiB, transparent, 4 KiB; `pages` says which, "THP 87 %" when only a part was granted). A slot is a
+ * header page and the payload in whole pages, zeroed; of 32 MiB pages no slot crosses one. -ENOMEM; with REQUIRE also when only small
+ * pages can be had, and the text says how to reserve them. -EINVAL, -E2BIG: no slots, no bytes, too many. */
 int sl_memory_host(struct sl_memory **out, unsigned slots, size_t frame_bytes, enum sl_hugepages hugepages, struct sl_error *err);
 void sl_memory_close(struct sl_memory *memory); /* NULL is fine; after the pool on it is closed */
 
@@ -120,6 +121,7 @@ enum sl_sink_counter { SL_SINK_OFFERED, SL_SINK_ACCEPTED, SL_SINK_REFUSED, SL_SI
 
 /* Fan-out of one pool to its sinks. Add sinks before the capture thread starts. */
 int sl_fanout_open(struct sl_fanout **out, struct sl_pool *pool, struct sl_error *err);
+/* After all agents ended: releases what was queued and never taken, collects, frees the sinks. NULL is fine. */
 void sl_fanout_close(struct sl_fanout *fanout);
 int sl_fanout_add(struct sl_fanout *fanout, const struct sl_sink_cfg *cfg, struct sl_sink **out, struct sl_error *err);
 /* Capture thread. FILLED → SHARED with one reference per sink that has room, or → FREE when none has. Returns how many took it. */
