@@ -11,7 +11,7 @@ mount -t tmpfs tmpfs /run
 mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
 mkdir -p /dev/shm /data/log
 mount -t tmpfs tmpfs /dev/shm
-hostname board 2>/dev/null
+echo board >/proc/sys/kernel/hostname
 busybox ip link set lo up
 
 # shellcheck source=/dev/null
