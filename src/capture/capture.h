@@ -65,6 +65,7 @@ struct sl_capture_info {
     struct sl_video_format format; /* granted */
     char device[128];              /* driver, card and bus as the device names itself; "pattern"; "replay FILE" */
     char granted[512];             /* one line: asked against granted, where they differ; empty when all was granted */
+    uint32_t slot_bytes;           /* a slot must hold so many: the driver's sizeimage may be above format.frame_bytes */
     unsigned indices;              /* buffers the driver granted, or will be asked for */
     unsigned min_indices;          /* below this many queued the driver stops */
     bool offers_mmap, offers_userptr, offers_dmabuf;
@@ -91,6 +92,7 @@ enum sl_anomaly {
     SL_ANOMALY_TIME_FOREIGN_CLOCK,
     SL_ANOMALY_BAD_INDEX,
     SL_ANOMALY_BAD_SIZE,
+    SL_ANOMALY_QUEUE_REFUSED,
     SL_ANOMALY_COUNT
 };
 const char *sl_anomaly_name(enum sl_anomaly anomaly);
@@ -106,12 +108,16 @@ int sl_capture_memory(struct sl_capture *capture, struct sl_memory **out, struct
 /* Tries whether the device takes buffers of `memory` (kind userptr): requests indices, queues one, takes all back. */
 int sl_capture_try_memory(struct sl_capture *capture, const struct sl_memory *memory, struct sl_error *err);
 
-/* Queues the first slots and starts the stream. pool and fanout are borrowed until close; replay and pattern render nothing yet. */
+/* Renders the pattern or requests the driver's buffers, queues the first slots and starts the stream. pool and fanout are borrowed
+ * until finish. */
 int sl_capture_start(struct sl_capture *capture, struct sl_pool *pool, struct sl_fanout *fanout, struct sl_error *err);
 
-const struct sl_agent *sl_capture_agent(struct sl_capture *capture); /* borrowed */
+/* Borrowed. Its do_work ends with -ESHUTDOWN (frame_limit reached, replay at its end), -ETIMEDOUT (device silent), -ENODEV (unplugged),
+ * -EIO (device failed), -ENOLINK (the incoming signal has another mode now). */
+const struct sl_agent *sl_capture_agent(struct sl_capture *capture);
 uint64_t sl_capture_counter(const struct sl_capture *capture, enum sl_capture_counter which);
-void sl_capture_books(const struct sl_capture *capture, struct sl_books *books); /* expected, captured, capture-side losses; any thread */
+/* Any thread: expected, captured, capture-side losses; expected == captured + those losses (a dropped bad frame is not captured). */
+void sl_capture_books(const struct sl_capture *capture, struct sl_books *books);
 /* Control thread, after the runner ended: counts the frames still due up to stop_ns (0: none) as lost, stops the stream,
  * takes every slot back. */
 void sl_capture_finish(struct sl_capture *capture, int64_t stop_ns, enum sl_loss cause);
@@ -124,10 +130,5 @@ struct sl_strip {
 };
 /* 0; -EBADMSG: no strip or a wrong check; -EIO: strip right, *bad_byte = first byte of the picture that is wrong. */
 int sl_pattern_check(const struct sl_video_format *format, const uint8_t *data, size_t bytes, struct sl_strip *strip, uint64_t *bad_byte);
-
-/* What a device can do, as text or JSON (returned, free() it), for `sluice probe`. `device` NULL: all devices. */
-int sl_v4l2_probe(const char *device, bool json, char **out, struct sl_error *err);
-/* A ready config file for the device (returned, free() it). */
-int sl_v4l2_probe_config(const char *device, char **out, struct sl_error *err);
 
 #endif
