@@ -11,7 +11,7 @@
  */
 
 struct sl_error {
-    char text[4096]; /* a bad config has many lines */
+    char text[1024];
 };
 
 /* Sets the text (the old one is lost) and returns `code`, so that `return sl_fail(err, -ENODEV, "…")` reads well. */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SL_CAPTURE_CAPTURE_STATE_H
+#define SL_CAPTURE_CAPTURE_STATE_H
+
+#include "capture/capture.h"
+#include "capture/grid.h"
+#include "capture/source.h"
+
+/* Losses that follow one another become one event. */
+struct sl_loss_run {
+    enum sl_loss cause;
+    uint64_t first;
+    uint64_t count; /* 0: none pending */
+    int error;
+};
+
+/* Shared by capture.c (control thread, while the runner does not run) and capture_agent.c (agent thread). Counters alone may be
+ * read by any thread at any time. */
+struct sl_capture {
+    struct sl_source *source;
+    const struct sl_clock *clock;
+    struct sl_events *events;
+    struct sl_pool *pool;
+    struct sl_fanout *fanout;
+    struct sl_wake *home;
+    struct sl_wake stop; /* rung by agent->wake */
+    struct sl_grid grid;
+    struct sl_loss_run run;
+    int64_t *queued_ns; /* per frame of the pool: when the device got it */
+    unsigned queued;    /* frames the device has */
+    unsigned refusals;  /* queue() failures in a row */
+    int64_t begun_ns;
+    int64_t now_ns;         /* of the last do_work */
+    int64_t silent_from_ns; /* the device could have delivered since then and did not */
+    int finished;           /* what do_work returns from now on; 0: goes on */
+    bool started;
+    bool starving; /* the device is without a buffer and that has been counted */
+    bool drop_bad_frames;
+    int64_t stall_timeout_ns;
+    uint64_t frame_limit;
+    uint32_t anomaly_count[SL_ANOMALY_COUNT];
+    sl_counter counter[SL_CAPTURE_COUNTERS];
+    sl_counter lost[SL_LOSS_COUNT];
+    struct sl_agent agent;
+    struct sl_capture_info info;
+};
+
+/* capture_agent.c */
+extern const struct sl_agent sl_capture_agent_template;
+/* Books `count` frames from `first` on, which is where the books stand, as lost; cut at the frame limit. */
+void sl_capture_lose(struct sl_capture *capture, enum sl_loss cause, uint64_t count, int error);
+void sl_capture_flush_run(struct sl_capture *capture);
+/* Gives the device every free frame it takes. 0, or what a device that takes none any more said. */
+int sl_capture_feed(struct sl_capture *capture, int64_t now_ns);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's V4L2 through libv4l2, without its format conversion: frames must be the device's own bytes. What is left of the
+ * library is its plugins, which some devices need for their controls. With conversion off v4l2_ioctl() takes no lock.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libv4l2.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "capture/v4l2_device.h"
+
+static int kernel_open(void *self, const char *path)
+{
+    int fd, ret;
+
+    (void)self;
+    fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    if (v4l2_fd_open(fd, V4L2_DISABLE_CONVERSION) < 0) {
+        ret = -errno;
+        close(fd);
+        return ret;
+    }
+    return fd;
+}
+
+static int kernel_ioctl(void *self, int fd, unsigned long request, void *arg)
+{
+    int ret;
+
+    (void)self;
+    do
+        ret = v4l2_ioctl(fd, request, arg);
+    while (ret < 0 && errno == EINTR);
+    return ret < 0 ? -errno : 0;
+}
+
+static int kernel_mmap(void *self, int fd, size_t bytes, uint32_t offset, void **out)
+{
+    void *start = v4l2_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+
+    (void)self;
+    if (start == MAP_FAILED)
+        return -errno;
+    *out = start;
+    return 0;
+}
+
+static void kernel_munmap(void *self, void *start, size_t bytes)
+{
+    (void)self;
+    v4l2_munmap(start, bytes);
+}
+
+static int kernel_poll_fd(void *self, int fd)
+{
+    (void)self;
+    return fd;
+}
+
+static void kernel_close(void *self, int fd)
+{
+    (void)self;
+    v4l2_close(fd);
+}
+
+const struct sl_v4l2_ops sl_v4l2_kernel = {
+    .open = kernel_open,
+    .ioctl = kernel_ioctl,
+    .mmap = kernel_mmap,
+    .munmap = kernel_munmap,
+    .poll_fd = kernel_poll_fd,
+    .close = kernel_close,
+};

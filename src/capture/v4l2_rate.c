@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frame rate, which the time grid stands on. HDMI and SDI: from the timings. Cameras: S_PARM and what it answers. Receivers
+ * behind a media controller say nothing: then the rate that was asked for is taken at its word, and the grid's own
+ * measurement corrects it within 1 %.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "capture/v4l2_device.h"
+
+enum { MAX_RATES = 64 };
+
+bool sl_v4l2_same_rate(struct sl_rational a, struct sl_rational b)
+{
+    double x = (double)a.num * b.den, y = (double)b.num * a.den;
+    double off = x > y ? x - y : y - x;
+
+    return off <= 0.002 * y; /* 60 and 60000/1001 are the same wish */
+}
+
+static bool known(struct sl_rational rate)
+{
+    return rate.num && rate.den;
+}
+
+static void list_rates(const struct sl_v4l2 *dev, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    for (uint32_t i = 0; i < MAX_RATES; i++) {
+        struct v4l2_frmivalenum interval = {
+            .index = i, .pixel_format = dev->format.pixel->v4l2_fourcc, .width = dev->format.width, .height = dev->format.height};
+
+        if (sl_v4l2_ioctl(dev, VIDIOC_ENUM_FRAMEINTERVALS, &interval) < 0)
+            return;
+        if (interval.type != V4L2_FRMIVAL_TYPE_DISCRETE) {
+            sl_v4l2_append(text, bytes, " %u/%u…%u/%u", interval.stepwise.max.denominator, interval.stepwise.max.numerator,
+                           interval.stepwise.min.denominator, interval.stepwise.min.numerator);
+            return;
+        }
+        sl_v4l2_append(text, bytes, " %u/%u", interval.discrete.denominator, interval.discrete.numerator);
+    }
+}
+
+static int refuse(const struct sl_v4l2 *dev, struct sl_rational wish, struct sl_rational got, const char *why, struct sl_error *err)
+{
+    char rates[300];
+
+    list_rates(dev, rates, sizeof(rates));
+    return sl_fail(err, -EINVAL, "v4l2 %s: asked for %u/%u frames a second, %s %u/%u%s%s", dev->path, wish.num, wish.den, why, got.num,
+                   got.den, rates[0] ? "; at this size it offers:" : "", rates);
+}
+
+/* What G_PARM or S_PARM says; {0, 1} when it says nothing. */
+static struct sl_rational rate_of(const struct v4l2_streamparm *parm)
+{
+    const struct v4l2_fract *interval = &parm->parm.capture.timeperframe;
+
+    if (!interval->numerator || !interval->denominator)
+        return (struct sl_rational){0, 1};
+    return (struct sl_rational){interval->denominator, interval->numerator};
+}
+
+/* The rate of a camera. -ENOTTY: this device has no notion of it. */
+static int parm_rate(const struct sl_v4l2 *dev, struct sl_rational wish, struct sl_rational *rate, struct sl_error *err)
+{
+    struct v4l2_streamparm parm = {.type = dev->type};
+    int ret = sl_v4l2_ioctl(dev, VIDIOC_G_PARM, &parm);
+
+    if (ret < 0)
+        return -ENOTTY;
+    if (known(wish) && parm.parm.capture.capability & V4L2_CAP_TIMEPERFRAME) {
+        parm = (struct v4l2_streamparm){.type = dev->type};
+        parm.parm.capture.timeperframe = (struct v4l2_fract){wish.den, wish.num};
+        ret = sl_v4l2_ioctl(dev, VIDIOC_S_PARM, &parm);
+        if (ret < 0)
+            return sl_v4l2_fail(dev, err, ret, NULL, "VIDIOC_S_PARM(%u/%u)", wish.num, wish.den);
+    }
+    *rate = rate_of(&parm);
+    return known(*rate) ? 0 : -ENOTTY;
+}
+
+int sl_v4l2_set_rate(struct sl_v4l2 *dev, struct sl_rational wish, struct sl_error *err)
+{
+    struct sl_rational rate = {0, 1};
+    const char *why = "the device gives";
+    int ret = 0;
+
+    if (dev->has_timings) {
+        rate = sl_v4l2_timings_rate(&dev->timings);
+        why = "the incoming signal has";
+    }
+    if (!known(rate))
+        ret = parm_rate(dev, wish, &rate, err);
+    if (ret == -ENOTTY) {
+        if (!known(wish))
+            return sl_fail(err, -EINVAL, "v4l2 %s: the device does not say its frame rate, and the time grid needs one: set fps",
+                           dev->path);
+        sl_v4l2_note(dev, "the device does not say its frame rate: %u/%u taken as asked", wish.num, wish.den);
+        rate = wish;
+    } else if (ret < 0) {
+        return ret;
+    }
+    if (known(wish) && !sl_v4l2_same_rate(rate, wish))
+        return refuse(dev, wish, rate, why, err);
+    if (known(wish) && (uint64_t)rate.num * wish.den != (uint64_t)wish.num * rate.den)
+        sl_v4l2_note(dev, "fps %u/%u asked, %u/%u granted", wish.num, wish.den, rate.num, rate.den);
+    dev->format.fps = rate;
+    return 0;
+}
