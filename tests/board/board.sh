@@ -145,9 +145,9 @@ make_data_disk() {
     mke2fs -q -t ext4 -T largefile4 -m 0 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0 "$run/data.img" >/dev/null 2>&1
 }
 
-# $@: what to do with the console.
+# Becomes the emulator. $@: what to do with the console.
 start_qemu() {
-    qemu-system-aarch64 -M virt -accel tcg,thread=multi -cpu cortex-a53 -smp 2 -m "$memory_mib" -nodefaults -display none -no-reboot \
+    exec qemu-system-aarch64 -M virt -accel tcg,thread=multi -cpu cortex-a53 -smp 2 -m "$memory_mib" -nodefaults -display none -no-reboot \
         -kernel "$cache/kernel-$kernel/vmlinuz" -initrd "$cache/initrd-$kernel" \
         -append "console=ttyAMA0 panic=-1 quiet hugepagesz=32M hugepages=12 hugepagesz=2M hugepages=40 cma=256M" \
         -drive "if=none,id=root,file=$cache/root.img,format=raw,readonly=on" -device virtio-blk-pci,drive=root,serial=root \
@@ -229,16 +229,17 @@ report() {
 }
 
 finish() {
-    [[ $qemu ]] && kill -9 "$qemu" 2>/dev/null
+    set +e
+    if [[ $qemu ]]; then
+        kill -9 "$qemu"
+        wait "$qemu"
+    fi 2>/dev/null
     [[ $mounted == yes ]] && umount "$run/data"
-    if [[ $run && -d $run ]]; then
-        if [[ $keep == yes && -f $run/data.img ]]; then
-            say "kept: $run/data.img (mount -o loop,ro,noload)"
-        else
-            rm -rf "$run"
-        fi
+    if [[ $keep == yes && -f $run/data.img ]]; then
+        say "kept: $run/data.img (mount -o loop,ro,noload)"
+    elif [[ $run ]]; then
+        rm -rf "$run"
     fi
-    return 0
 }
 
 main() {
@@ -257,7 +258,7 @@ main() {
     make_tests_disk "${tests[@]}"
     make_data_disk "${tests[@]}"
     if [[ $shell == yes ]]; then
-        start_qemu -serial mon:stdio
+        (start_qemu -serial mon:stdio)
         exit 0
     fi
     rm -f "$out"/*
