@@ -22,15 +22,15 @@ enum { SL_CONFIG_MAX_FAULTS = 16 };
 struct sl_config {
     struct {
         char *name;
-        int source; /* enum sl_source_kind */
-        char *device;
-        char *file; /* replay: the recording */
-        char *format;
-        uint32_t width, height;
-        struct sl_rational fps;
-        int64_t input; /* -1: leave */
-        char *dv_timings;
-        char *controls;
+        int source;             /* enum sl_source_kind */
+        char *device;           /* NULL unless source is v4l2 */
+        char *file;             /* replay: the recording */
+        char *format;           /* NULL: auto */
+        uint32_t width, height; /* 0: as the device has it */
+        struct sl_rational fps; /* {0, 1}: as the device has it */
+        int64_t input;          /* -1: leave */
+        char *dv_timings;       /* NULL: leave */
+        char *controls;         /* NULL: none */
         int64_t buffers;
         int memory;            /* enum sl_memory_choice */
         int bad_frames;        /* 0 keep, 1 drop */
@@ -46,16 +46,16 @@ struct sl_config {
     struct {
         bool enabled; /* the section is there */
         char *dir;
-        int64_t segment_time;
-        int64_t segment_size;
+        int64_t segment_time; /* ns; 0: no limit */
+        int64_t segment_size; /* bytes; 0: no limit */
         int64_t queue_depth;
         int checksum;          /* enum sl_checksum */
         int sync;              /* enum sl_sync */
         int64_t sync_interval; /* ns */
         int when_full;         /* enum sl_when_full */
         int64_t keep_free;
-        int64_t prerecord;
-        char *trigger; /* path of a FIFO that takes "start" and "stop" lines; NULL: signals only */
+        int64_t prerecord; /* ns */
+        char *trigger;     /* path of a FIFO that takes "start" and "stop" lines; NULL: signals only */
     } record;
     struct {
         int64_t capture_cpu, writer_cpu; /* -1: any */
@@ -74,9 +74,16 @@ struct sl_config {
 extern const struct sl_option_table sl_config_options;
 
 /* Reads the file, then the `set` strings ("section.key=value"), then checks across options. Errors are `FILE:LINE: …` lines, every
- * one that can be found, one per line in err->text; -EINVAL. Touches no device and no other file. */
+ * one that can be found, one per line in err->text; -EINVAL or the errno of reading. Touches no device and no other file.
+ * `origins` may be NULL; both are written only on success: fini both then. */
 int sl_config_load(struct sl_config *config, struct sl_option_origins *origins, const char *path, const char *const *set, unsigned sets,
                    struct sl_error *err);
+/* The same from text in memory; `path` is for messages. */
+int sl_config_parse(struct sl_config *config, struct sl_option_origins *origins, const char *path, const char *data, size_t bytes,
+                    const char *const *set, unsigned sets, struct sl_error *err);
 void sl_config_fini(struct sl_config *config);
+
+/* Frames the ring has to hold beside the device's own: depth and prerecord, at the rate the device granted. At least 1. */
+unsigned sl_config_ring_frames(const struct sl_config *config, struct sl_rational fps);
 
 #endif

@@ -11,7 +11,7 @@
  */
 
 struct sl_error {
-    char text[1024];
+    char text[4096]; /* a bad config has many lines */
 };
 
 /* Sets the text (the old one is lost) and returns `code`, so that `return sl_fail(err, -ENODEV, "…")` reads well. */

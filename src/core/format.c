@@ -2,8 +2,10 @@
 /*
  * The table of pixel formats, and where planes and lines lie in a frame.
  *
- * Values are those of V4L2 (written as fourccs, so that core needs no kernel header) and those that the raw video decoders
- * of FFmpeg understand in Matroska's ColourSpace. They differ for YUYV, GREY and the planar formats.
+ * Values are those of V4L2 (written as fourccs, so that core needs no kernel header) and those that FFmpeg's raw video
+ * decoder understands in Matroska's ColourSpace; tried with FFmpeg 5.1. They differ for YUYV, GREY, the planar formats and
+ * Bayer, where FFmpeg has tags of its own. It has none for NV16 and NV61 and takes VYUY for YUYV: those keep their V4L2
+ * names, which GStreamer and VLC know.
  *
  * Sizes are computed in 64 bits and checked before they are stored: a granted format is the driver's word, and the same
  * code reads formats back from files.
@@ -30,10 +32,10 @@ static const struct sl_pixel_format table[] = {
     {"YU12", SL_FOURCC('Y','U','1','2'), SL_FOURCC('Y','M','1','2'), SL_FOURCC('I','4','2','0'), SL_LAYOUT_PLANAR,     3, 2, 2},
     {"YV12", SL_FOURCC('Y','V','1','2'), SL_FOURCC('Y','M','2','1'), SL_FOURCC('Y','V','1','2'), SL_LAYOUT_PLANAR,     3, 2, 2},
     {"GREY", SL_FOURCC('G','R','E','Y'), 0,                           SL_FOURCC('Y','8','0','0'), SL_LAYOUT_BYTES,      1, 1, 1},
-    {"BA81", SL_FOURCC('B','A','8','1'), 0,                           SL_FOURCC('B','A','8','1'), SL_LAYOUT_BYTES,      1, 1, 1},
-    {"GBRG", SL_FOURCC('G','B','R','G'), 0,                           SL_FOURCC('G','B','R','G'), SL_LAYOUT_BYTES,      1, 1, 1},
-    {"GRBG", SL_FOURCC('G','R','B','G'), 0,                           SL_FOURCC('G','R','B','G'), SL_LAYOUT_BYTES,      1, 1, 1},
-    {"RGGB", SL_FOURCC('R','G','G','B'), 0,                           SL_FOURCC('R','G','G','B'), SL_LAYOUT_BYTES,      1, 1, 1},
+    {"BA81", SL_FOURCC('B','A','8','1'), 0,                           SL_FOURCC(0xBA,'B','G',8), SL_LAYOUT_BYTES,      1, 1, 1},
+    {"GBRG", SL_FOURCC('G','B','R','G'), 0,                           SL_FOURCC(0xBA,'G','B',8), SL_LAYOUT_BYTES,      1, 1, 1},
+    {"GRBG", SL_FOURCC('G','R','B','G'), 0,                           SL_FOURCC(0xBA,'G','R',8), SL_LAYOUT_BYTES,      1, 1, 1},
+    {"RGGB", SL_FOURCC('R','G','G','B'), 0,                           SL_FOURCC(0xBA,'R','G',8), SL_LAYOUT_BYTES,      1, 1, 1},
 };
 /* clang-format on */
 static const size_t table_length = sizeof(table) / sizeof(table[0]);

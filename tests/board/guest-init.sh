@@ -17,7 +17,7 @@ halt_with() {
     sleep 10
 }
 
-for m in virtio_pci virtio_blk crc32c_generic crc32c_cryptoapi libcrc32c ext4 overlay; do
+for m in virtio_pci virtio_blk virtio_console crc32c_generic crc32c_cryptoapi libcrc32c ext4 overlay; do
     modprobe "$m" 2>/dev/null
 done
 

@@ -33,8 +33,12 @@ if [[ $BOARD_SHELL == yes ]]; then
 fi
 
 port=
-for p in /sys/class/virtio-ports/*; do
-    [[ $(cat "$p/name" 2>/dev/null) == board.results ]] && port=/dev/${p##*/}
+for ((i = 0; i < 50; i++)); do
+    for p in /sys/class/virtio-ports/*; do
+        [[ $(cat "$p/name" 2>/dev/null) == board.results ]] && port=/dev/${p##*/}
+    done
+    [[ $port ]] && break
+    sleep 0.1
 done
 if [[ ! $port ]]; then
     echo "board: no port for the results"
@@ -60,7 +64,7 @@ run_one() {
         timeout -k 5 "$limit" bash -c 'set -euo pipefail; . /board/guest-lib.sh; . "$0"' "$file" >>"/data/log/$name.log" 2>&1 7>&-
         case $? in
         124 | 137) line="not ok $name - stopped after $limit s" ;;
-        *) line=$(cat "$BOARD_RESULT" 2>/dev/null) || line="not ok $name - ended without a result" ;;
+        *) line=$(cat "$BOARD_RESULT" 2>/dev/null) || line="not ok $name - ended without a result; last words: $(tail_log)" ;;
         esac
     else
         line="not ok $name - no test sensor: modprobe vivid failed"

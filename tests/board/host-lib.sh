@@ -5,7 +5,7 @@
 # only), SLUICE the host's own build, TMPDIR scratch. It ends by calling one of ok, not_ok and skip.
 
 board_end() {
-    echo "$1 $2" >"$BOARD_RESULT"
+    echo "$1 ${2//$'\n'/; }" >"$BOARD_RESULT"
     exit 0
 }
 ok() { board_end ok "$*"; }
@@ -16,7 +16,7 @@ FRAME_BYTES=$((1920 * 1080 * 2))
 
 recordings() { find "$BOARD_DIR" -name '*.mkv' | sort; }
 
-sluice_md5() { "$SLUICE" verify "$1" --md5 | awk 'NF == 2 && $2 ~ /^[0-9a-f]{32}$/ { print $2 }'; }
+sluice_md5() { "$SLUICE" verify "$1" --md5 | awk 'NF == 2 && length($2) == 32 { print $2 }'; }
 ffmpeg_md5() {
     ffmpeg -v error -i "$1" -map 0:v -c copy -f framemd5 - | awk -F', *' '!/^#/ { print $NF }'
 }
