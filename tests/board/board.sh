@@ -23,7 +23,7 @@ source=$(cd "$here/../.." && pwd)
 cache=${SLUICE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sluice}/board
 out=$source/build/board
 kernel=6.12 allocators=0,1 seconds=60 keep=no shell=no build=yes refresh=() wanted=()
-memory_mib=3072 boot_limit=90
+memory_mib=3072 boot_limit=180
 run='' qemu='' mounted=no
 
 say() { printf 'board: %s\n' "$*" >&2; }
@@ -143,6 +143,7 @@ make_data_disk() {
     ((free > mib + 2048)) || die "needs $((mib + 2048)) MiB of disk at $run, there are $free: choose fewer tests, or set SLUICE_CACHE"
     fallocate -l "${mib}M" "$run/data.img"
     mke2fs -q -t ext4 -T largefile4 -m 0 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0 "$run/data.img" >/dev/null 2>&1
+    sync "$run/data.img" # or writing it back would disturb the first test
 }
 
 # Becomes the emulator. $@: what to do with the console.
