@@ -15,8 +15,8 @@
 
 #include "core/log.h"
 #include "dma/dma.h"
-#include "dma/layout.h"
 #include "dma/pages.h"
+#include "dma/ring_layout.h"
 
 struct kind {
     const char *name;
@@ -46,18 +46,18 @@ void sl_memory_close(struct sl_memory *memory)
         memory->close(memory);
 }
 
-static size_t ring_bytes(const struct sl_layout *layout, unsigned slots)
+static size_t ring_bytes(const struct sl_ring_layout *layout, unsigned slots)
 {
     size_t bytes = 0;
 
-    for (unsigned r = 0; r < sl_layout_regions(layout, slots); r++)
-        bytes += sl_layout_region_bytes(layout, slots, r);
+    for (unsigned r = 0; r < sl_ring_layout_regions(layout, slots); r++)
+        bytes += sl_ring_layout_region_bytes(layout, slots, r);
     return bytes;
 }
 
-static int map_regions(struct sl_memory *memory, const struct sl_layout *layout, const struct kind *kind)
+static int map_regions(struct sl_memory *memory, const struct sl_ring_layout *layout, const struct kind *kind)
 {
-    unsigned regions = sl_layout_regions(layout, memory->slots);
+    unsigned regions = sl_ring_layout_regions(layout, memory->slots);
     int ret;
 
     memory->region = calloc(regions, sizeof(*memory->region));
@@ -66,7 +66,7 @@ static int map_regions(struct sl_memory *memory, const struct sl_layout *layout,
     for (memory->regions = 0; memory->regions < regions; memory->regions++) {
         struct sl_region *region = &memory->region[memory->regions];
 
-        region->bytes = sl_layout_region_bytes(layout, memory->slots, memory->regions);
+        region->bytes = sl_ring_layout_region_bytes(layout, memory->slots, memory->regions);
         ret = sl_pages_map(&region->base, region->bytes, kind->kind, kind->page_bytes);
         if (ret)
             return ret; /* host_close unmaps those that are there */
@@ -74,13 +74,13 @@ static int map_regions(struct sl_memory *memory, const struct sl_layout *layout,
     return 0;
 }
 
-static int map_slots(struct sl_memory *memory, const struct sl_layout *layout)
+static int map_slots(struct sl_memory *memory, const struct sl_ring_layout *layout)
 {
     memory->slot = calloc(memory->slots, sizeof(*memory->slot));
     if (!memory->slot)
         return -ENOMEM;
     for (unsigned i = 0; i < memory->slots; i++) {
-        struct sl_place place = sl_layout_place(layout, i);
+        struct sl_place place = sl_ring_layout_place(layout, i);
         uint8_t *header = memory->region[place.region].base + place.offset;
 
         memory->slot[i] = (struct sl_slot){
@@ -118,11 +118,11 @@ static int name_pages(struct sl_memory *memory, const struct kind *kind)
 
 static int try_kind(struct sl_memory **out, unsigned slots, size_t frame_bytes, const struct kind *kind)
 {
-    struct sl_layout layout;
+    struct sl_ring_layout layout;
     struct sl_memory *memory;
     int ret;
 
-    ret = sl_layout_init(&layout, frame_bytes, kind->page_bytes);
+    ret = sl_ring_layout_init(&layout, frame_bytes, kind->page_bytes);
     if (ret)
         return ret;
     if (kind->kind != SL_PAGES_HUGETLB && ring_bytes(&layout, slots) > sl_pages_available_bytes())
@@ -153,17 +153,17 @@ static int say_how_to_reserve(unsigned slots, size_t frame_bytes, struct sl_erro
 {
     struct sl_hugetlb_state mid = sl_pages_hugetlb_state(2 * SL_MIB);
     struct sl_hugetlb_state large = sl_pages_hugetlb_state(32 * SL_MIB);
-    struct sl_layout layout;
+    struct sl_ring_layout layout;
     size_t need;
     char other[192] = "";
 
-    sl_layout_init(&layout, frame_bytes, 32 * SL_MIB);
+    sl_ring_layout_init(&layout, frame_bytes, 32 * SL_MIB);
     need = ring_bytes(&layout, slots) / (32 * SL_MIB);
     if (large.offered)
         snprintf(other, sizeof(other),
                  ", or, better, %zu of 32 MiB with `echo %zu >/sys/kernel/mm/hugepages/hugepages-32768kB/nr_hugepages`", need,
                  large.total - large.usable + need);
-    sl_layout_init(&layout, frame_bytes, 2 * SL_MIB);
+    sl_ring_layout_init(&layout, frame_bytes, 2 * SL_MIB);
     need = ring_bytes(&layout, slots) / (2 * SL_MIB);
     if (!mid.offered)
         return sl_fail(err, -ENOMEM, "huge pages for %u slots: this kernel has none of 2 MiB%s", slots, other);
@@ -179,13 +179,13 @@ static bool wanted(const struct kind *kind, enum sl_hugepages hugepages)
 
 int sl_memory_host(struct sl_memory **out, unsigned slots, size_t frame_bytes, enum sl_hugepages hugepages, struct sl_error *err)
 {
-    struct sl_layout layout;
+    struct sl_ring_layout layout;
     int ret;
 
-    ret = slots ? sl_layout_init(&layout, frame_bytes, SL_PAGE_BYTES) : -EINVAL;
+    ret = slots ? sl_ring_layout_init(&layout, frame_bytes, SL_PAGE_BYTES) : -EINVAL;
     if (ret)
         return sl_fail(err, ret, "frame memory: %u slots of %zu bytes: a ring has slots, and a slot fits 1 GiB", slots, frame_bytes);
-    if (sl_layout_regions(&layout, slots) > UINT16_MAX / 2)
+    if (sl_ring_layout_regions(&layout, slots) > UINT16_MAX / 2)
         return sl_fail(err, -EINVAL, "frame memory: %u slots of %zu bytes are too many", slots, frame_bytes);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (!wanted(&kinds[i], hugepages))

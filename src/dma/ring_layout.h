@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SL_DMA_LAYOUT_H
-#define SL_DMA_LAYOUT_H
+#ifndef SL_DMA_RING_LAYOUT_H
+#define SL_DMA_RING_LAYOUT_H
 
 #include <stddef.h>
 
@@ -8,7 +8,7 @@
 
 #define SL_REGION_MAX_BYTES ((size_t)1 << 30) /* io_uring registers no larger buffer */
 
-struct sl_layout {
+struct sl_ring_layout {
     size_t payload_bytes; /* what the recorder writes after the header page */
     size_t stride;        /* from slot to slot */
     size_t page_bytes;    /* of the memory underneath */
@@ -17,15 +17,15 @@ struct sl_layout {
 };
 
 /* page_bytes: a power of two from 4 KiB to 1 GiB. -EINVAL: no frame; -E2BIG: header and frame do not fit one region. */
-int sl_layout_init(struct sl_layout *layout, size_t frame_bytes, size_t page_bytes);
+int sl_ring_layout_init(struct sl_ring_layout *layout, size_t frame_bytes, size_t page_bytes);
 
 struct sl_place {
     unsigned region;
     size_t offset; /* of the header page */
 };
 
-struct sl_place sl_layout_place(const struct sl_layout *layout, unsigned slot);
-unsigned sl_layout_regions(const struct sl_layout *layout, unsigned slots);
-size_t sl_layout_region_bytes(const struct sl_layout *layout, unsigned slots, unsigned region); /* a multiple of page_bytes */
+struct sl_place sl_ring_layout_place(const struct sl_ring_layout *layout, unsigned slot);
+unsigned sl_ring_layout_regions(const struct sl_ring_layout *layout, unsigned slots);
+size_t sl_ring_layout_region_bytes(const struct sl_ring_layout *layout, unsigned slots, unsigned region); /* a multiple of page_bytes */
 
 #endif

@@ -10,7 +10,7 @@
  *
  * Rejected: a power-of-two stride for every size. It costs up to half of the ring, that is half of the stall it can cover.
  */
-#include "dma/layout.h"
+#include "dma/ring_layout.h"
 
 #include <errno.h>
 
@@ -23,7 +23,7 @@ static size_t round_up(size_t bytes, size_t to)
     return (bytes + to - 1) / to * to;
 }
 
-int sl_layout_init(struct sl_layout *layout, size_t frame_bytes, size_t page_bytes)
+int sl_ring_layout_init(struct sl_ring_layout *layout, size_t frame_bytes, size_t page_bytes)
 {
     size_t payload, slot, rounded;
 
@@ -52,12 +52,12 @@ int sl_layout_init(struct sl_layout *layout, size_t frame_bytes, size_t page_byt
     return 0;
 }
 
-static size_t slots_per_region(const struct sl_layout *layout)
+static size_t slots_per_region(const struct sl_ring_layout *layout)
 {
     return SL_REGION_MAX_BYTES / layout->group_bytes * layout->per_group;
 }
 
-struct sl_place sl_layout_place(const struct sl_layout *layout, unsigned slot)
+struct sl_place sl_ring_layout_place(const struct sl_ring_layout *layout, unsigned slot)
 {
     size_t in_region = slot % slots_per_region(layout);
 
@@ -67,16 +67,16 @@ struct sl_place sl_layout_place(const struct sl_layout *layout, unsigned slot)
     };
 }
 
-unsigned sl_layout_regions(const struct sl_layout *layout, unsigned slots)
+unsigned sl_ring_layout_regions(const struct sl_ring_layout *layout, unsigned slots)
 {
-    return slots ? sl_layout_place(layout, slots - 1).region + 1 : 0;
+    return slots ? sl_ring_layout_place(layout, slots - 1).region + 1 : 0;
 }
 
-size_t sl_layout_region_bytes(const struct sl_layout *layout, unsigned slots, unsigned region)
+size_t sl_ring_layout_region_bytes(const struct sl_ring_layout *layout, unsigned slots, unsigned region)
 {
-    struct sl_place last = sl_layout_place(layout, slots - 1);
+    struct sl_place last = sl_ring_layout_place(layout, slots - 1);
 
     if (region < last.region)
-        last = sl_layout_place(layout, (unsigned)((region + 1) * slots_per_region(layout) - 1));
+        last = sl_ring_layout_place(layout, (unsigned)((region + 1) * slots_per_region(layout) - 1));
     return round_up(last.offset + SL_PAGE_BYTES + layout->payload_bytes, layout->page_bytes);
 }
