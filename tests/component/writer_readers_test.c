@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/suite.h"
 #include "writer/layout.h"
 
 enum { FRAMES = 12, AHEAD = 8 };
@@ -225,16 +226,10 @@ int main(void)
 {
     Suite *suite = suite_create("writer readers");
     TCase *tcase = tcase_create("readers");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 200);
     tcase_add_loop_test(tcase, test_ffmpeg, 0, 3);
     tcase_add_loop_test(tcase, test_gstreamer, 0, 3);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return sl_run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "support/suite.h"
 #include "writer/ebml.h"
 
 START_TEST(test_heads)
@@ -114,8 +115,6 @@ int main(void)
 {
     Suite *suite = suite_create("writer ebml");
     TCase *tcase = tcase_create("ebml");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(tcase, test_heads);
     tcase_add_test(tcase, test_values);
@@ -124,9 +123,5 @@ int main(void)
     tcase_add_test(tcase, test_masters_nest);
     tcase_add_test(tcase, test_read_head_hostile);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return sl_run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/suite.h"
 #include "writer/bytes.h"
 #include "writer/crc.h"
 #include "writer/ebml.h"
@@ -424,8 +425,6 @@ int main(void)
 {
     Suite *suite = suite_create("writer layout");
     TCase *tcase = tcase_create("layout");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(tcase, test_slot_arithmetic);
     tcase_add_test(tcase, test_slot_refuses);
@@ -444,9 +443,5 @@ int main(void)
     tcase_add_test(tcase, test_file_finish);
     tcase_add_test(tcase, test_cues);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return sl_run_suite(suite);
 }
