@@ -56,20 +56,29 @@ struct sl_recording_info {
 
 struct sl_recording;
 
-/* -EBADMSG: not one of our recordings (the text says what it is instead, as far as can be told). */
+/* -EBADMSG: not one of our recordings (the text says what it is instead, as far as can be told). -EUCLEAN: one of ours, but what
+ * its first page says of the frames is damaged. */
 int sl_recording_open(struct sl_recording **out, const char *path, struct sl_error *err);
 const struct sl_recording_info *sl_recording_info(const struct sl_recording *recording);
 
-/* Record of slot `slot`; *record is written for GOOD, UNPROVEN and TORN. Reads the payload only when `check_payload`. */
+/* Slots below this one were complete on the store, as far as the file says: all, in a file that was closed. */
+uint64_t sl_recording_completed(const struct sl_recording *recording);
+
+/* Record of slot `slot`; *record is written for GOOD, UNPROVEN and TORN. Reads the payload only when `check_payload`, or when it has
+ * a checksum and nothing else vouches for it. */
 enum sl_slot_verdict sl_recording_slot(struct sl_recording *recording, uint64_t slot, bool check_payload, struct sl_frame_record *record);
 
-/* Payload of a slot, frame_bytes long, into data. 0 or negative errno. */
+/* The same, and the payload into `payload` (frame_bytes long; NULL: it is only checked), all in one reading. */
+enum sl_slot_verdict sl_recording_read(struct sl_recording *recording, uint64_t slot, uint8_t *payload, struct sl_frame_record *record);
+
+/* Payload of a slot, frame_bytes long, into data, unchecked. 0 or negative errno. */
 int sl_recording_payload(struct sl_recording *recording, uint64_t slot, uint8_t *data, size_t bytes);
 void sl_recording_close(struct sl_recording *recording);
 
 struct sl_repair {
     uint64_t frames;    /* kept and indexed */
     uint64_t torn;      /* turned into Void */
+    uint64_t damaged;   /* in a file that was closed: left as they are */
     uint64_t cut_bytes; /* removed from the end */
     bool already_whole;
 };

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes a torn recording whole, in place.
+ *
+ * Order, so that it can be broken off anywhere and run again: slots without a whole frame become Void, tails and index are
+ * written, the file is cut, all that is synced; then page 0 gets size, duration and the places of things. Until then the file
+ * is one that was not closed, with the same frames in it. The recorder closes files in the same order.
+ *
+ * Invariants: no byte of a payload is written; a second run finds nothing to do. What is already as it should be is compared, not
+ * written again.
+ *
+ * A closed file is not judged anew: a frame in it that no longer matches its checksum has a changed bit, not a torn end, and
+ * may be worth looking at. Only index and head, which can be computed from the rest, are set right there.
+ *
+ * Rejected: writing a new file beside the old one. It needs as much room again, and a full disk is how recordings get torn.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "writer/recording_file.h"
+
+struct repairer {
+    struct sl_recording *recording;
+    void (*say)(void *context, const char *line);
+    void *context;
+    struct sl_repair *repair;
+    const char *path;
+    struct sl_error *err;
+    bool closed;          /* was closed before */
+    bool changed;         /* something had to be written */
+    uint64_t end;         /* slots that stay */
+    int64_t last_time_ns; /* of the last frame */
+};
+
+static void __attribute__((format(printf, 2, 3))) say(struct repairer *r, const char *format, ...)
+{
+    char line[256];
+    va_list list;
+
+    if (!r->say)
+        return;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    r->say(r->context, line);
+}
+
+static int write_at(struct repairer *r, uint64_t offset, const void *data, size_t bytes)
+{
+    const uint8_t *from = data;
+
+    if (r->closed && !r->changed)
+        say(r, "index or head are not what the frames say: writing them again");
+    r->changed = true;
+    while (bytes) {
+        ssize_t done = pwrite(r->recording->fd, from, bytes, (off_t)offset);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            int rc = done < 0 ? -errno : -EIO;
+
+            return sl_fail(r->err, rc, "write %s: %s", r->path, strerror(-rc));
+        }
+        from += done;
+        bytes -= (size_t)done;
+        offset += (uint64_t)done;
+    }
+    return 0;
+}
+
+/* Writes only what is different. */
+static int put_at(struct repairer *r, uint64_t offset, const uint8_t *data, size_t bytes)
+{
+    uint8_t there[SL_PAGE_BYTES];
+
+    if (sl_recording_read_at(r->recording, offset, there, bytes) == (int64_t)bytes && !memcmp(there, data, bytes))
+        return 0;
+    return write_at(r, offset, data, bytes);
+}
+
+static int sync_file(struct repairer *r)
+{
+    int rc;
+
+    if (!fdatasync(r->recording->fd))
+        return 0;
+    rc = -errno;
+    return sl_fail(r->err, rc, "sync %s: %s", r->path, strerror(-rc));
+}
+
+/* -- Slots -------------------------------------------------------------------------------------------------------------- */
+
+/* Void before and after a frame that stays: one may be torn, the other missing when the file was cut there. */
+static int put_padding(struct repairer *r, uint64_t slot)
+{
+    const struct sl_layout *layout = &r->recording->layout;
+    uint64_t tail_at = sl_layout_payload_at(layout, slot) + layout->frame_bytes;
+    uint64_t end = sl_layout_header_at(layout, slot + 1);
+    uint8_t bytes[SL_PAGE_BYTES * 2] = {0};
+    int rc = 0;
+
+    if (slot) {
+        sl_layout_header(layout, slot, 0, bytes);
+        rc = put_at(r, sl_layout_header_at(layout, slot), bytes, SL_LAYOUT_RECORD_VOID);
+    }
+    if (rc || !layout->tail_bytes)
+        return rc;
+    memset(bytes, 0, sizeof bytes);
+    sl_layout_tail(layout, bytes);
+    rc = put_at(r, tail_at, bytes, layout->tail_bytes < 8 ? 2 : 8);
+    if (!rc && end > r->recording->info.file_bytes)
+        rc = write_at(r, end - 1, bytes + layout->tail_bytes - 1, 1);
+    return rc;
+}
+
+static int void_slot(struct repairer *r, uint64_t slot, enum sl_slot_verdict verdict)
+{
+    uint64_t slot_bytes = r->recording->layout.slot_bytes;
+    uint64_t at = sl_layout_header_at(&r->recording->layout, slot);
+    size_t start = slot ? 0 : SL_LAYOUT_RECORD_VOID; /* page 0 keeps the file head */
+    uint8_t page[SL_PAGE_BYTES] = {0};
+
+    if (sl_layout_void_bytes(slot, r->recording->page) == slot_bytes)
+        return 0; /* the page that was read last */
+    if (verdict != SL_SLOT_EMPTY)
+        say(r, "slot %" PRIu64 ": turning what is left of a torn frame into Void", slot);
+    sl_layout_void(slot, slot_bytes, page);
+    return write_at(r, at + start, page + start, sizeof page - start);
+}
+
+/* Goes through the slots once: counts frames, voids what is none, finds the last slot that stays. */
+static int settle_slots(struct repairer *r)
+{
+    struct sl_repair *repair = r->repair;
+    int rc = 0;
+
+    r->end = r->closed ? r->recording->info.slots : 1; /* page 0 stays in any case */
+    for (uint64_t slot = 0; slot < r->recording->info.slots && !rc; slot++) {
+        struct sl_frame_record record;
+        enum sl_slot_verdict verdict = sl_recording_slot(r->recording, slot, !r->closed, &record);
+
+        if (verdict == SL_SLOT_GOOD || verdict == SL_SLOT_UNPROVEN) {
+            repair->frames++;
+            r->last_time_ns = record.time_ns;
+            if (slot >= r->end)
+                r->end = slot + 1;
+            rc = put_padding(r, slot);
+        } else if (r->closed) {
+            repair->damaged += verdict != SL_SLOT_EMPTY;
+        } else {
+            repair->torn += verdict != SL_SLOT_EMPTY;
+            rc = void_slot(r, slot, verdict);
+        }
+    }
+    if (!r->recording->info.slots && !rc) {
+        memset(r->recording->page, 0, SL_PAGE_BYTES);
+        rc = void_slot(r, 0, SL_SLOT_EMPTY);
+    }
+    return rc;
+}
+
+/* -- Index -------------------------------------------------------------------------------------------------------------- */
+
+/* Output to the file in pieces of at most a page. */
+struct piece {
+    uint64_t at;
+    size_t filled;
+    uint8_t data[SL_PAGE_BYTES];
+};
+
+static int flush_piece(struct repairer *r, struct piece *piece)
+{
+    int rc = put_at(r, piece->at, piece->data, piece->filled);
+
+    piece->at += piece->filled;
+    piece->filled = 0;
+    return rc;
+}
+
+static int put_cue(struct repairer *r, struct piece *piece, uint64_t slot, int64_t time_ns)
+{
+    int rc = 0;
+
+    if (piece->filled + SL_LAYOUT_CUE_POINT_BYTES > sizeof piece->data)
+        rc = flush_piece(r, piece);
+    sl_layout_cue_point(time_ns, sl_layout_cluster_position(&r->recording->layout, slot), piece->data + piece->filled);
+    piece->filled += SL_LAYOUT_CUE_POINT_BYTES;
+    return rc;
+}
+
+static int put_index(struct repairer *r, const struct sl_file_end *end)
+{
+    struct piece piece = {.at = end->cues_at};
+    struct sl_frame_record record;
+    int rc = 0;
+
+    sl_layout_cues_head(r->repair->frames, piece.data);
+    piece.filled = SL_LAYOUT_CUES_HEAD_BYTES;
+    for (uint64_t slot = 0; slot < r->end && !rc; slot++) {
+        if (!sl_recording_read_page(r->recording, slot, &record))
+            rc = put_cue(r, &piece, slot, record.time_ns);
+    }
+    if (!rc)
+        rc = flush_piece(r, &piece);
+    return rc;
+}
+
+/* -- The whole ---------------------------------------------------------------------------------------------------------- */
+
+static int cut_file(struct repairer *r, uint64_t file_bytes)
+{
+    uint64_t now = r->recording->info.file_bytes;
+    int rc;
+
+    if (now > file_bytes) {
+        r->repair->cut_bytes = now - file_bytes;
+        say(r, "cutting off %" PRIu64 " bytes that hold no frame", now - file_bytes);
+        r->changed = true;
+        if (ftruncate(r->recording->fd, (off_t)file_bytes)) {
+            rc = -errno;
+            return sl_fail(r->err, rc, "cut %s to %" PRIu64 " bytes: %s", r->path, file_bytes, strerror(-rc));
+        }
+    }
+    return 0;
+}
+
+static int put_head(struct repairer *r, const struct sl_file_end *end)
+{
+    uint8_t page[SL_PAGE_BYTES];
+
+    if (sl_recording_file_head(r->recording, end, page))
+        return sl_fail(r->err, -EUCLEAN, "%s: the head of the file cannot be made from what it says of itself", r->path);
+    return put_at(r, 0, page, SL_LAYOUT_RECORD_VOID);
+}
+
+static int settle(struct repairer *r)
+{
+    const struct sl_recording *recording = r->recording;
+    struct sl_file_end end;
+    int rc;
+
+    end.cues_at = sl_layout_header_at(&recording->layout, r->end);
+    end.file_bytes = end.cues_at + sl_layout_cues_bytes(r->repair->frames);
+    end.duration_ns = sl_layout_duration_ns(recording->info.format.fps, r->repair->frames, r->last_time_ns);
+    if (!r->closed)
+        say(r, "writing the index: %" PRIu64 " frames", r->repair->frames);
+    rc = put_index(r, &end);
+    if (!rc)
+        rc = cut_file(r, end.file_bytes);
+    if (!rc && r->changed)
+        rc = sync_file(r);
+    if (rc)
+        return rc;
+    if (!r->closed)
+        say(r, "writing sizes and duration: %.3f s", (double)end.duration_ns / 1e9);
+    rc = put_head(r, &end);
+    return rc || !r->changed ? rc : sync_file(r);
+}
+
+static int repair_open(struct repairer *r)
+{
+    struct sl_recording *recording = r->recording;
+
+    int rc;
+
+    r->closed = recording->info.finished;
+    if (!r->closed)
+        say(r, "checking %" PRIu64 " slots", recording->info.slots);
+    rc = settle_slots(r);
+    if (rc || !r->repair->damaged)
+        return rc ? rc : settle(r);
+    say(r, "%" PRIu64 " frames of this closed recording are damaged and stay as they are; verify says which", r->repair->damaged);
+    return r->changed ? sync_file(r) : 0;
+}
+
+/* -EBUSY while somebody has the file open for writing. Where the kernel does not tell, nobody has. */
+static int refuse_while_written(int fd, const char *path, struct sl_error *err)
+{
+    if (!fcntl(fd, F_SETLEASE, F_RDLCK)) {
+        fcntl(fd, F_SETLEASE, F_UNLCK);
+        return 0;
+    }
+    return errno == EAGAIN ? sl_fail(err, -EBUSY, "%s: is still being written; nothing was changed", path) : 0;
+}
+
+int sl_recording_repair(const char *path, void (*say_line)(void *context, const char *line), void *context, struct sl_repair *repair,
+                        struct sl_error *err)
+{
+    struct repairer r = {.say = say_line, .context = context, .repair = repair, .path = path, .err = err};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int rc;
+
+    memset(repair, 0, sizeof *repair);
+    if (fd < 0) {
+        rc = -errno;
+        return sl_fail(err, rc, "open %s: %s", path, strerror(-rc));
+    }
+    rc = sl_recording_open_fd(&r.recording, fd, path, err); /* first see whether it is ours at all */
+    if (rc) {
+        close(fd);
+        return rc;
+    }
+    rc = refuse_while_written(fd, path, err);
+    if (rc)
+        goto close;
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        rc = -errno;
+        sl_fail(err, rc, "open %s for writing: %s", path, strerror(-rc));
+        goto close;
+    }
+    sl_recording_close(r.recording);
+    rc = sl_recording_open_fd(&r.recording, fd, path, err);
+    if (rc) {
+        close(fd);
+        return rc;
+    }
+    rc = repair_open(&r);
+    repair->already_whole = !rc && !r.changed && !repair->damaged;
+close:
+    sl_recording_close(r.recording);
+    return rc;
+}
