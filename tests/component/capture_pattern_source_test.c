@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "support/capture_rig.h"
+#include "support/suite.h"
 
 #define INTERVAL (SL_NS_PER_S / 60)
 
@@ -287,9 +288,5 @@ int main(void)
     tcase_add_test(tcase, what_open_refuses);
     tcase_add_test(tcase, names);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return sl_run_suite(suite);
 }

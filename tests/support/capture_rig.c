@@ -141,8 +141,10 @@ void rig_check_books(struct capture_rig *rig)
 
 void rig_fini(struct capture_rig *rig)
 {
-    rig_take(rig);
-    rig_release(rig, rig->holding);
+    if (rig->sink) {
+        rig_take(rig);
+        rig_release(rig, rig->holding);
+    }
     if (rig->capture) {
         sl_capture_finish(rig->capture, 0, SL_LOSS_SENSOR_GAP);
         rig_check_books(rig);

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "capture/grid.h"
+#include "support/suite.h"
 
 enum kind { GOOD, FROZEN, RESETS, NOT_COUNTING, WRAPS, KINDS };
 static const char *const g_kind_names[KINDS] = {"good", "frozen", "resets", "not counting", "wraps"};
@@ -90,9 +91,5 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, every_frame_gets_its_true_number);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return sl_run_suite(suite);
 }

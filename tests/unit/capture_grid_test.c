@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "capture/grid.h"
+#include "support/suite.h"
 
 #define FPS60     ((struct sl_rational){60, 1})
 #define INTERVAL  16666667
@@ -352,9 +353,5 @@ int main(void)
     tcase_add_test(tcase, due_counts_what_should_have_come);
     tcase_add_test(tcase, own_times_need_no_clock);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return sl_run_suite(suite);
 }

@@ -7,6 +7,7 @@
 
 #include "capture/capture.h"
 #include "capture/pattern.h"
+#include "support/suite.h"
 
 static const struct {
     uint32_t width, height, extra_bytes, extra_lines;
@@ -206,9 +207,5 @@ int main(void)
     tcase_add_test(tcase, no_strip_no_check);
     tcase_add_test(tcase, too_small_for_a_strip);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return sl_run_suite(suite);
 }
