@@ -20,6 +20,7 @@ struct check {
     struct sl_option_errors *errors;
 };
 
+#define DIGITS               "0123456789"
 #define complain(check, ...) sl_option_complain((check)->errors, &sl_config_options, (check)->origins, __VA_ARGS__)
 
 static const struct sl_option_origin *origin_of(const struct check *check, const char *section, const char *key)
@@ -168,64 +169,52 @@ static void check_name(const struct check *check)
         complain(check, "sensor", "name", "it becomes part of file names and may not begin with \"%c\"", name[0]);
 }
 
-/* "1920x1080p60": size, scan, rate. */
-static bool parse_timings(const char *text, uint32_t size[2])
+/* "1920x1080p60", "1920x1080i59.94": size, scan, and the rate as standards name it. */
+static bool timings_well_formed(const char *text)
 {
+    size_t length = strcspn(text, "pi"), digits;
+    uint32_t size[2];
     char head[32];
-    size_t length = strcspn(text, "pi");
 
     if (!text[length] || length >= sizeof head)
         return false;
     snprintf(head, sizeof head, "%.*s", (int)length, text);
-
-    const char *rate = text + length + 1;
-    size_t digits = strspn(rate, "0123456789");
-
-    return sl_units_parse_size(head, size, NULL) == 0 && digits && digits <= 3 && !rate[digits];
+    text += length + 1;
+    digits = strspn(text, DIGITS);
+    if (sl_units_parse_size(head, size, NULL) < 0 || digits == 0 || digits > 3)
+        return false;
+    text += digits;
+    if (*text == '.')
+        text += 1 + strspn(text + 1, DIGITS);
+    return !*text && text[-1] != '.';
 }
 
 static void check_timings(const struct check *check)
 {
-    const struct sl_config *config = check->config;
-    const char *timings = config->sensor.dv_timings;
-    uint32_t size[2];
+    const char *timings = check->config->sensor.dv_timings;
 
-    if (!timings || !strcmp(timings, "auto") || !sound(check, "sensor", "dv_timings", "size", NULL))
-        return;
-    if (!parse_timings(timings, size))
-        complain(check, "sensor", "dv_timings", "write auto, or size, scan and rate: 1920x1080p60, 1920x1080i50");
-    else if (given(check, "sensor", "size") && config->sensor.width &&
-             (size[0] != config->sensor.width || size[1] != config->sensor.height))
-        complain(check, "sensor", "dv_timings", "%s contradicts size = %" PRIu32 "x%" PRIu32, timings, config->sensor.width,
-                 config->sensor.height);
+    if (timings && strcmp(timings, "auto") && !timings_well_formed(timings))
+        complain(check, "sensor", "dv_timings", "write auto, or size, scan and rate: 1920x1080p60, 1920x1080i59.94");
 }
 
-/* NAME=V,NAME=V */
+/* NAME=V,NAME=V; what names and values there are the device knows. */
 static bool controls_well_formed(const char *text)
 {
     for (;;) {
-        size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_"), value;
+        size_t length = strcspn(text, ","), name = strcspn(text, "=,");
 
-        if (name == 0 || text[name] != '=')
+        if (name == 0 || name + 1 >= length)
             return false;
-        text += name + 1;
-        text += *text == '-';
-        value = strspn(text, "0123456789");
-        if (value == 0 || value > 19)
-            return false;
-        text += value;
-        if (!*text)
+        if (!text[length])
             return true;
-        if (*text++ != ',')
-            return false;
-        text += strspn(text, " ");
+        text += length + 1;
     }
 }
 
 static void check_controls(const struct check *check)
 {
     if (check->config->sensor.controls && !controls_well_formed(check->config->sensor.controls))
-        complain(check, "sensor", "controls", "write NAME=NUMBER,NAME=NUMBER with names as v4l2-ctl -l prints them");
+        complain(check, "sensor", "controls", "write NAME=VALUE,NAME=VALUE with names as v4l2-ctl -l prints them");
 }
 
 static int64_t frame_period_ns(const struct sl_config *config)
@@ -292,17 +281,16 @@ static void check_ring(const struct check *check)
 /* An oldest file can be removed only when there is more than one, and room must be there before it is needed. */
 static void check_overwrite(const struct check *check)
 {
-    enum { EXTEND_BYTES = 256 << 20 }; /* files grow by so much at once */
     const struct sl_config *config = check->config;
 
-    if (config->record.when_full != SL_WHEN_FULL_OVERWRITE_OLDEST || !sound(check, "record", "when_full", NULL))
+    if (config->record.when_full != SL_WHEN_FULL_OVERWRITE_OLDEST)
         return;
     if (!config->record.segment_time && !config->record.segment_size && sound(check, "record", "segment_time", "segment_size", NULL))
         complain(check, "record", "when_full",
                  "overwrite-oldest removes whole files, and without segment_time or segment_size there is one");
-    if (config->record.keep_free < EXTEND_BYTES && sound(check, "record", "keep_free", NULL))
-        complain(check, "record", given(check, "record", "keep_free") ? "keep_free" : "when_full",
-                 "overwrite-oldest needs keep_free of 256MiB or more: files grow by so much at once");
+    if (!config->record.keep_free && sound(check, "record", "keep_free", NULL))
+        complain(check, "record", "keep_free",
+                 "with when_full = overwrite-oldest this is what makes room before the disk is full: above 0");
 }
 
 static void check_record(const struct check *check)

@@ -107,9 +107,19 @@ static unsigned distance(const char *a, const char *b)
     return row[columns];
 }
 
+/* Two neighbours in the wrong order, the commonest slip, count as one. */
+static bool is_swap(const char *a, const char *b)
+{
+    size_t at = 0;
+
+    while (a[at] && a[at] == b[at])
+        at++;
+    return a[at] && b[at] && a[at + 1] == b[at] && a[at] == b[at + 1] && !strcmp(a + at + 2, b + at + 2);
+}
+
 static bool near(const char *written, const char *name, unsigned *best)
 {
-    unsigned edits = distance(written, name), limit = strlen(name) <= 4 ? 1 : 2;
+    unsigned edits = is_swap(written, name) ? 1 : distance(written, name), limit = strlen(name) <= 4 ? 1 : 2;
 
     if (edits > limit || edits >= *best)
         return false;

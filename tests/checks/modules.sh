@@ -17,7 +17,7 @@ declare -A may_use=(
 # Foreign header (regular expression) and the files that may include it (another one).
 foreign=(
     '<liburing\.h>|<linux/io_uring\.h>' 'src/writer/uring\.c'
-    '<ini\.h>' 'src/core/option\.c'
+    '<ini\.h>' 'src/core/option_ini\.c'
     '<linux/videodev2\.h>|<libv4l2\.h>|<linux/v4l2-[a-z-]*\.h>|<libv4lconvert\.h>' 'src/capture/v4l2[a-z0-9_]*\.[ch]'
     '<isa-l(\.h|/[a-z_]*\.h)>|<crc\.h>' 'src/writer/crc\.c'
     '<png\.h>' 'src/app/(png|cmd_export)\.c'

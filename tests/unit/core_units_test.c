@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "support/suite.h"
 
 struct number_case {
     const char *text;
@@ -234,8 +234,6 @@ int main(void)
 {
     Suite *suite = suite_create("core/units");
     TCase *tc = tcase_create("units");
-    SRunner *runner;
-    int failed;
 
     tcase_add_loop_test(tc, sizes_parse_and_come_back, 0, sizeof sizes / sizeof *sizes);
     tcase_add_loop_test(tc, times_parse_and_come_back, 0, sizeof times / sizeof *times);
@@ -244,9 +242,5 @@ int main(void)
     tcase_add_test(tc, random_values_survive);
     tcase_add_test(tc, locale_changes_nothing);
     suite_add_tcase(suite, tc);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return sl_run_suite(suite);
 }
