@@ -126,14 +126,14 @@ make_tests_disk() {
     rm -rf "$dir"
 }
 
-# Room for every recording that the host reads, and for the largest of those that the guest deletes.
+# Room for every recording that the host reads, for the largest of those that the guest deletes, and for what sluice keeps free.
 data_mib() {
     local file need kept=0 most=0
     for file in "$@"; do
         need=$(header "$file" disk 64)
         if [[ -e ${file%.test}.host ]]; then kept=$((kept + need)); else most=$((need > most ? need : most)); fi
     done
-    echo $((kept + most + (kept + most) / 20 + 512))
+    echo $((kept + most + (kept + most) / 20 + 2048))
 }
 
 make_data_disk() {
