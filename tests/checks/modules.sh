@@ -18,7 +18,7 @@ declare -A may_use=(
 foreign=(
     '<liburing\.h>|<linux/io_uring\.h>' 'src/writer/uring\.c'
     '<ini\.h>' 'src/core/option_ini\.c'
-    '<linux/videodev2\.h>|<libv4l2\.h>|<linux/v4l2-[a-z-]*\.h>|<libv4lconvert\.h>' 'src/capture/v4l2[a-z0-9_]*\.[ch]'
+    '<linux/videodev2\.h>|<libv4l2\.h>|<linux/v4l2-[a-z-]*\.h>|<libv4lconvert\.h>' '(src/capture/v4l2[a-z0-9_]*\.[ch]|tests/unit/core_format_test\.c)'
     '<isa-l(\.h|/[a-z_]*\.h)>|<crc\.h>' 'src/writer/crc\.c'
     '<png\.h>' 'src/app/(png|cmd_export)\.c'
     '<jansson\.h>' 'src/app/[a-z0-9_]*\.[ch]'
