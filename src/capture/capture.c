@@ -68,6 +68,20 @@ int sl_capture_open(struct sl_capture **out, const struct sl_capture_cfg *cfg, c
     return ret;
 }
 
+/* Grid frames after which the run ends: the nearer of the two limits. */
+static uint64_t limit_in_frames(const struct sl_capture_cfg *cfg, struct sl_rational fps)
+{
+    uint64_t per_frame_ns_num = (uint64_t)fps.den * SL_NS_PER_S;
+    uint64_t frames;
+
+    if (cfg->time_limit_ns <= 0)
+        return cfg->frame_limit;
+    frames = (uint64_t)(((unsigned __int128)cfg->time_limit_ns * fps.num + per_frame_ns_num / 2) / per_frame_ns_num);
+    if (frames == 0)
+        frames = 1;
+    return cfg->frame_limit && cfg->frame_limit < frames ? cfg->frame_limit : frames;
+}
+
 int sl_capture_open_source(struct sl_capture **out, struct sl_source *source, const struct sl_capture_cfg *cfg,
                            const struct sl_capture_deps *deps, struct sl_error *err)
 {
@@ -89,7 +103,7 @@ int sl_capture_open_source(struct sl_capture **out, struct sl_source *source, co
     c->events = deps->events;
     c->drop_bad_frames = cfg->drop_bad_frames;
     c->stall_timeout_ns = cfg->stall_timeout_ns;
-    c->frame_limit = cfg->frame_limit;
+    c->frame_limit = limit_in_frames(cfg, source->info.format.fps);
     c->info = source->info;
     c->agent = sl_capture_agent_template;
     c->agent.self = c;

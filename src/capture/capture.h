@@ -50,6 +50,7 @@ struct sl_capture_cfg {
     int64_t stall_timeout_ns; /* no frame for so long ends the agent with -ETIMEDOUT */
     bool unpaced;             /* pattern, replay: as fast as slots come home */
     uint64_t frame_limit;     /* end after this many grid frames; 0: no limit */
+    int64_t time_limit_ns;    /* end after this much of the time grid, at the rate that was granted; 0: no limit */
     int64_t replay_loop;      /* replay: start again at the end */
     const struct sl_sensor_fault *fault;
     unsigned faults;

@@ -66,6 +66,31 @@ START_TEST(every_frame_at_its_time)
 }
 END_TEST
 
+START_TEST(a_time_limit_counts_frames_of_the_granted_rate)
+{
+    static const struct {
+        struct sl_rational fps;
+        int64_t time_ns;
+        uint64_t frame_limit, ends_after;
+    } cases[] = {{{60, 1}, 2 * SL_NS_PER_S, 0, 120},
+                 {{60000, 1001}, 10 * SL_NS_PER_S, 0, 599},
+                 {{60, 1}, 2 * SL_NS_PER_S, 50, 50},
+                 {{60, 1}, 1, 0, 1},
+                 {{25, 1}, 2 * SL_NS_PER_S, 90, 50}};
+
+    g_cfg.fps = cases[_i].fps;
+    g_cfg.time_limit_ns = cases[_i].time_ns;
+    g_cfg.frame_limit = cases[_i].frame_limit;
+    g_cfg.unpaced = true;
+    rig_start(&g_rig, &g_cfg, 12);
+    while (rig_work(&g_rig) >= 0) {
+        rig_take(&g_rig);
+        rig_release(&g_rig, RIG_MAX_SLOTS);
+    }
+    ck_assert_uint_eq(rig_books(&g_rig).expected, cases[_i].ends_after);
+}
+END_TEST
+
 START_TEST(a_late_agent_gets_what_the_device_filled_meanwhile)
 {
     rig_start(&g_rig, &g_cfg, 12);
@@ -275,6 +300,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, every_frame_at_its_time);
+    tcase_add_loop_test(tcase, a_time_limit_counts_frames_of_the_granted_rate, 0, 5);
     tcase_add_test(tcase, a_late_agent_gets_what_the_device_filled_meanwhile);
     tcase_add_test(tcase, a_very_late_agent_loses_what_had_no_buffer);
     tcase_add_test(tcase, a_sink_that_keeps_everything);
