@@ -210,12 +210,22 @@ static void discard(const char *path)
         unlink(path);
 }
 
+static bool same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+
+    return !stat(a, &first) && !stat(b, &second) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 static int export_to_file(struct source *source, const struct export_options *options, struct sl_error *err)
 {
     bool piped = !strcmp(options->out, "-");
-    FILE *file = piped ? stdout : fopen(options->out, "wb");
+    FILE *file;
     int rc;
 
+    if (!piped && same_file(options->path, options->out))
+        return sl_fail(err, -EINVAL, "%s: is the recording itself; nothing was written", options->out);
+    file = piped ? stdout : fopen(options->out, "wb");
     if (!file) {
         rc = -errno;
         return sl_fail(err, rc, "create %s: %s", options->out, strerror(-rc));

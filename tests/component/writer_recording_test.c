@@ -8,6 +8,7 @@
 
 #include "support/make_recording.h"
 #include "support/scratch.h"
+#include "support/suite.h"
 #include "support/verified.h"
 #include "writer/recording.h"
 
@@ -477,8 +478,6 @@ int main(void)
 {
     Suite *suite = suite_create("writer_recording");
     TCase *tests = tcase_create("all");
-    SRunner *runner;
-    int failed;
 
     tcase_add_checked_fixture(tests, scratch_open, scratch_close);
     tcase_set_timeout(tests, 120);
@@ -498,9 +497,5 @@ int main(void)
     tcase_add_test(tests, test_flips);
     tcase_add_test(tests, test_cuts);
     suite_add_tcase(suite, tests);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return sl_run_suite(suite);
 }

@@ -43,12 +43,18 @@ void scratch_close(void)
 
 const char *scratch_path(const char *name)
 {
-    static char paths[8][512];
-    static unsigned next;
-    char *path = paths[next++ % 8];
+    static char paths[64][512];
+    char path[512];
 
-    snprintf(path, sizeof paths[0], "%s/%s", directory, name);
-    return path;
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    for (unsigned i = 0; i < 64; i++) {
+        if (!paths[i][0])
+            strcpy(paths[i], path);
+        if (!strcmp(paths[i], path))
+            return paths[i];
+    }
+    need(0, "more than 64 names");
+    return NULL;
 }
 
 void scratch_copy(const char *from, const char *to)

@@ -10,7 +10,7 @@
 void scratch_open(void);  /* in /dev/shm, $TMPDIR or /tmp */
 void scratch_close(void); /* with everything in it */
 
-/* DIRECTORY/name; the text is valid until eight more were asked for. */
+/* DIRECTORY/name; the text stays valid. At most 64 names in a process. */
 const char *scratch_path(const char *name);
 
 void scratch_copy(const char *from, const char *to);

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Torn recordings made whole: what was there stays, what verify then reads is right, and a second run has nothing to do. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/make_recording.h"
+#include "support/scratch.h"
+#include "support/suite.h"
+#include "support/verified.h"
+#include "writer/recording.h"
+
+static void note_line(void *context, const char *line)
+{
+    char *text = context;
+    size_t used = strlen(text);
+
+    snprintf(text + used, 4096 - used, "%s\n", line);
+}
+
+/* Repairs, then expects `frames` good frames, nothing else wrong, and a second repair that does nothing. */
+static void expect_repaired(const char *path, uint64_t frames, struct sl_repair *repair, char *said)
+{
+    struct sl_error err = {""};
+    struct sl_repair again;
+    struct verified verified;
+    uint64_t bytes;
+
+    said[0] = '\0';
+    ck_assert_msg(!sl_recording_repair(path, note_line, said, repair, &err), "%s", err.text);
+    ck_assert_uint_eq(repair->frames, frames);
+    ck_assert_uint_eq(repair->damaged, 0);
+    verified_read(path, &verified);
+    ck_assert_int_eq(verified.rc, 0);
+    ck_assert_str_eq(verified.text, "");
+    ck_assert(verified.result.info.finished);
+    ck_assert_uint_eq(verified.result.verdicts[SL_SLOT_GOOD], frames);
+    ck_assert_uint_eq(verified.frames, frames);
+
+    bytes = scratch_size(path);
+    ck_assert_int_eq(sl_recording_repair(path, NULL, NULL, &again, &err), 0);
+    ck_assert(again.already_whole);
+    ck_assert_uint_eq(again.frames, frames);
+    ck_assert_uint_eq(scratch_size(path), bytes);
+}
+
+static void expect_payloads(const char *path, const uint64_t *number, uint64_t frames)
+{
+    struct sl_recording *recording;
+    uint64_t found = 0;
+
+    ck_assert_int_eq(sl_recording_open(&recording, path, NULL), 0);
+    for (uint64_t slot = 0; slot < sl_recording_info(recording)->slots; slot++) {
+        uint32_t bytes = sl_recording_info(recording)->format.frame_bytes;
+        uint8_t *wanted = malloc(bytes), *got = malloc(bytes);
+        struct sl_frame_record record;
+
+        if (sl_recording_read(recording, slot, got, &record) == SL_SLOT_GOOD) {
+            ck_assert_uint_lt(found, frames);
+            ck_assert_uint_eq(record.number, number ? number[found] : found);
+            made_payload(record.number, wanted, bytes);
+            ck_assert_mem_eq(got, wanted, bytes);
+            found++;
+        }
+        free(got);
+        free(wanted);
+    }
+    ck_assert_uint_eq(found, frames);
+    sl_recording_close(recording);
+}
+
+static const struct made_spec open_spec = {
+    .format = "YUYV", .width = 100, .height = 50, .slots = 9, .checksum = true, .behind = 3, .preformatted = 5, .extended = 1 << 20};
+
+START_TEST(test_killed)
+{
+    struct made_spec spec = open_spec;
+    struct made_recording made;
+    struct sl_repair repair;
+    char said[4096];
+
+    for (int checksum = 0; checksum < 2; checksum++) {
+        spec.checksum = checksum;
+        make_recording(scratch_path("f.mkv"), &spec, &made);
+        expect_repaired(scratch_path("f.mkv"), 9, &repair, said);
+        expect_payloads(scratch_path("f.mkv"), NULL, 9);
+        ck_assert_uint_eq(repair.torn, 0);
+        ck_assert_uint_gt(repair.cut_bytes, 1 << 20);
+        ck_assert_ptr_nonnull(strstr(said, "checking 9 slots"));
+        ck_assert_ptr_nonnull(strstr(said, "writing the index: 9 frames"));
+        ck_assert_ptr_nonnull(strstr(said, "cutting off"));
+        ck_assert_ptr_nonnull(strstr(said, "writing sizes and duration: 0.150 s"));
+    }
+}
+END_TEST
+
+/* What repair makes is, byte for byte, what a clean end would have made. */
+START_TEST(test_same_as_closed)
+{
+    struct made_spec spec = open_spec;
+    struct made_recording made;
+    struct sl_repair repair;
+    char said[4096];
+    uint8_t *ours, *closed;
+
+    make_recording(scratch_path("f.mkv"), &spec, &made);
+    expect_repaired(scratch_path("f.mkv"), 9, &repair, said);
+    spec.finished = true;
+    make_recording(scratch_path("closed.mkv"), &spec, &made);
+    ck_assert_uint_eq(scratch_size(scratch_path("f.mkv")), made.file_bytes);
+    ours = malloc(made.file_bytes);
+    closed = malloc(made.file_bytes);
+    scratch_read(scratch_path("f.mkv"), 0, ours, made.file_bytes);
+    scratch_read(scratch_path("closed.mkv"), 0, closed, made.file_bytes);
+    ck_assert_mem_eq(ours, closed, made.file_bytes);
+    free(closed);
+    free(ours);
+}
+END_TEST
+
+START_TEST(test_torn_in_the_middle)
+{
+    static const uint64_t left[] = {0, 1, 2, 3, 4, 6, 8};
+    struct made_recording made;
+    struct sl_repair repair;
+    uint8_t page[SL_PAGE_BYTES] = {0};
+    char said[4096];
+    const char *path = scratch_path("f.mkv");
+
+    make_recording(path, &open_spec, &made);
+    scratch_flip(path, sl_layout_payload_at(&made.layout, 5) + 777, 1);
+    scratch_write(path, sl_layout_header_at(&made.layout, 7) + 3000, page, sizeof page - 3000);
+    expect_repaired(path, 7, &repair, said);
+    expect_payloads(path, left, 7);
+    ck_assert_uint_eq(repair.torn, 2);
+    ck_assert_ptr_nonnull(strstr(said, "slot 5"));
+    ck_assert_ptr_nonnull(strstr(said, "slot 7"));
+}
+END_TEST
+
+START_TEST(test_torn_at_the_end)
+{
+    struct made_recording made;
+    struct sl_repair repair;
+    char said[4096];
+    const char *path = scratch_path("f.mkv");
+
+    make_recording(path, &open_spec, &made);
+    scratch_flip(path, sl_layout_payload_at(&made.layout, 8) + 1, 1);
+    scratch_flip(path, sl_layout_payload_at(&made.layout, 7) + 1, 1);
+    expect_repaired(path, 7, &repair, said);
+    expect_payloads(path, NULL, 7);
+    ck_assert_uint_eq(repair.torn, 2);
+    ck_assert_uint_eq(scratch_size(path), sl_layout_header_at(&made.layout, 7) + sl_layout_cues_bytes(7));
+}
+END_TEST
+
+START_TEST(test_torn_first_frame)
+{
+    static const uint64_t left[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    struct made_recording made;
+    struct sl_repair repair;
+    char said[4096];
+    const char *path = scratch_path("f.mkv");
+
+    make_recording(path, &open_spec, &made);
+    scratch_flip(path, sl_layout_payload_at(&made.layout, 0), 1);
+    expect_repaired(path, 8, &repair, said);
+    expect_payloads(path, left, 8);
+}
+END_TEST
+
+/* The sector with the record is new, the first one of the page still that of the slot's Void: no player sees that frame, nor do we.
+ * The other way round there is a Cluster without a record. */
+START_TEST(test_torn_header_page)
+{
+    static const uint64_t left[] = {0, 1, 2, 3, 4, 5, 8};
+    struct made_recording made;
+    struct sl_repair repair;
+    struct verified verified;
+    uint8_t page[SL_PAGE_BYTES] = {0};
+    char said[4096];
+    const char *path = scratch_path("f.mkv");
+
+    make_recording(path, &open_spec, &made);
+    sl_layout_void(6, made.layout.slot_bytes, page);
+    scratch_write(path, sl_layout_header_at(&made.layout, 6), page, 512);
+    scratch_write(path, sl_layout_header_at(&made.layout, 7) + SL_LAYOUT_RECORD_VOID, page + SL_LAYOUT_RECORD_VOID, 512);
+    verified_read(path, &verified);
+    ck_assert_uint_eq(verified.result.verdicts[SL_SLOT_GOOD], 7);
+    ck_assert_uint_eq(verified.result.verdicts[SL_SLOT_EMPTY], 1);
+    ck_assert_uint_eq(verified.result.verdicts[SL_SLOT_DAMAGED], 1);
+    expect_repaired(path, 7, &repair, said);
+    expect_payloads(path, left, 7);
+    ck_assert_uint_eq(repair.torn, 1);
+}
+END_TEST
+
+/* Slots that were given out and never formatted: zeros, between frames and after them. */
+START_TEST(test_unformatted)
+{
+    static const uint64_t left[] = {0, 1, 2, 3, 4, 5, 6, 8};
+    struct made_recording made;
+    struct sl_repair repair;
+    uint8_t page[SL_PAGE_BYTES] = {0};
+    char said[4096];
+    const char *path = scratch_path("f.mkv");
+
+    make_recording(path, &open_spec, &made);
+    scratch_write(path, sl_layout_header_at(&made.layout, 7), page, sizeof page);
+    for (uint64_t slot = 9; slot < 12; slot++)
+        scratch_write(path, sl_layout_header_at(&made.layout, slot), page, sizeof page);
+    expect_repaired(path, 8, &repair, said);
+    expect_payloads(path, left, 8);
+    ck_assert_uint_eq(repair.torn, 0);
+}
+END_TEST
+
+START_TEST(test_nothing_recorded)
+{
+    struct made_spec spec = open_spec;
+    struct made_recording made;
+    struct sl_repair repair;
+    char said[4096];
+
+    spec.slots = 0;
+    make_recording(scratch_path("f.mkv"), &spec, &made);
+    expect_repaired(scratch_path("f.mkv"), 0, &repair, said);
+    scratch_cut(scratch_path("f.mkv"), SL_PAGE_BYTES);
+    expect_repaired(scratch_path("f.mkv"), 0, &repair, said);
+}
+END_TEST
+
+/* Repair, or the recorder's own end, broken off between its steps. */
+START_TEST(test_broken_off)
+{
+    struct made_spec spec = open_spec;
+    struct made_recording made, closed;
+    struct sl_repair repair;
+    uint8_t *cues, head[SL_LAYOUT_RECORD_VOID];
+    size_t cues_bytes;
+    char said[4096];
+    const char *path = scratch_path("f.mkv");
+
+    spec.finished = true;
+    make_recording(scratch_path("closed.mkv"), &spec, &closed);
+    cues_bytes = (size_t)(closed.file_bytes - closed.end_of_slots);
+    cues = malloc(cues_bytes);
+    scratch_read(scratch_path("closed.mkv"), closed.end_of_slots, cues, cues_bytes);
+    scratch_read(scratch_path("closed.mkv"), 0, head, sizeof head);
+
+    make_recording(path, &open_spec, &made); /* half of the index */
+    scratch_write(path, made.end_of_slots, cues, cues_bytes / 2);
+    expect_repaired(path, 9, &repair, said);
+
+    make_recording(path, &open_spec, &made); /* the index, not cut */
+    scratch_write(path, made.end_of_slots, cues, cues_bytes);
+    expect_repaired(path, 9, &repair, said);
+
+    make_recording(path, &open_spec, &made); /* cut, but page 0 does not know it */
+    scratch_write(path, made.end_of_slots, cues, cues_bytes);
+    scratch_cut(path, closed.file_bytes);
+    expect_repaired(path, 9, &repair, said);
+    ck_assert_uint_eq(repair.cut_bytes, 0);
+
+    make_recording(path, &open_spec, &made); /* page 0 knows, but the file is long: not an order we write in */
+    scratch_write(path, made.end_of_slots, cues, cues_bytes);
+    scratch_write(path, 0, head, sizeof head);
+    expect_repaired(path, 9, &repair, said);
+    ck_assert_uint_gt(repair.cut_bytes, 0);
+    free(cues);
+}
+END_TEST
+
+static void repair_cut(const struct made_recording *made, uint64_t bytes)
+{
+    const char *path = scratch_path("cut.mkv");
+    struct sl_repair repair;
+    struct sl_error err;
+    uint64_t whole = 0;
+    char said[4096];
+
+    scratch_copy(scratch_path("all.mkv"), path);
+    scratch_cut(path, bytes);
+    while (sl_layout_payload_at(&made->layout, whole) + made->layout.frame_bytes <= bytes && whole < made->frames)
+        whole++;
+    if (bytes < SL_PAGE_BYTES) {
+        ck_assert_int_eq(sl_recording_repair(path, NULL, NULL, &repair, &err), -EBADMSG);
+        ck_assert_uint_eq(scratch_size(path), bytes);
+        return;
+    }
+    expect_repaired(path, whole, &repair, said);
+    expect_payloads(path, NULL, whole);
+}
+
+START_TEST(test_cuts)
+{
+    struct made_spec spec = open_spec;
+    struct made_recording made;
+    uint64_t last;
+
+    spec.slots = 4;
+    spec.extended = 0;
+    spec.preformatted = 2;
+    for (int finished = 0; finished < 2; finished++) {
+        spec.finished = finished;
+        make_recording(scratch_path("all.mkv"), &spec, &made);
+        for (uint64_t bytes = 0; bytes <= made.file_bytes; bytes += 512)
+            repair_cut(&made, bytes);
+    }
+    spec.width = 16;
+    spec.height = 2;
+    spec.slots = 2;
+    spec.finished = false;
+    make_recording(scratch_path("all.mkv"), &spec, &made);
+    last = sl_layout_header_at(&made.layout, 1);
+    for (uint64_t bytes = last; bytes <= made.end_of_slots + 1; bytes++)
+        repair_cut(&made, bytes);
+}
+END_TEST
+
+/* A closed file: the index and the head can be made again, frames are left alone. */
+START_TEST(test_closed)
+{
+    struct made_spec spec = open_spec;
+    struct made_recording made;
+    struct sl_repair repair;
+    struct sl_error err;
+    struct verified verified;
+    char said[4096];
+    const char *path = scratch_path("f.mkv");
+
+    spec.finished = true;
+    make_recording(path, &spec, &made);
+    scratch_flip(path, made.end_of_slots + SL_LAYOUT_CUES_HEAD_BYTES + 40, 1); /* index */
+    scratch_flip(path, 300, 1);                                                /* Tracks */
+    expect_repaired(path, 9, &repair, said);
+    ck_assert_ptr_nonnull(strstr(said, "writing them again"));
+
+    scratch_flip(path, sl_layout_payload_at(&made.layout, 4), 1);
+    ck_assert_int_eq(sl_recording_repair(path, NULL, NULL, &repair, &err), 0);
+    ck_assert_uint_eq(repair.frames, 9); /* a frame with a changed bit is still a frame */
+    verified_read(path, &verified);
+    ck_assert_uint_eq(verified.result.verdicts[SL_SLOT_TORN], 1);
+    scratch_flip(path, sl_layout_payload_at(&made.layout, 4), 1);
+
+    scratch_flip(path, sl_layout_header_at(&made.layout, 4) + 4000, 1);
+    ck_assert_int_eq(sl_recording_repair(path, note_line, said, &repair, &err), 0);
+    ck_assert_uint_eq(repair.damaged, 1);
+    ck_assert_uint_eq(repair.frames, 8);
+    ck_assert(!repair.already_whole);
+    ck_assert_uint_eq(scratch_size(path), made.file_bytes);
+}
+END_TEST
+
+START_TEST(test_refuses)
+{
+    struct made_recording made;
+    struct sl_repair repair;
+    struct sl_error err;
+    const char *path = scratch_path("f.mkv");
+    int fd;
+
+    ck_assert_int_eq(sl_recording_repair(scratch_path("absent"), NULL, NULL, &repair, &err), -ENOENT);
+    scratch_write(scratch_path("text"), 0, "some text", 9);
+    ck_assert_int_eq(sl_recording_repair(scratch_path("text"), NULL, NULL, &repair, &err), -EBADMSG);
+    ck_assert_uint_eq(scratch_size(scratch_path("text")), 9);
+
+    make_recording(path, &open_spec, &made);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(sl_recording_repair(path, NULL, NULL, &repair, &err), -EBUSY);
+    ck_assert_ptr_nonnull(strstr(err.text, "still being written"));
+    close(fd);
+    ck_assert_uint_eq(scratch_size(path), made.file_bytes);
+    ck_assert_int_eq(sl_recording_repair(path, NULL, NULL, &repair, &err), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("writer repair");
+    TCase *tests = tcase_create("repair");
+
+    tcase_add_checked_fixture(tests, scratch_open, scratch_close);
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, test_killed);
+    tcase_add_test(tests, test_same_as_closed);
+    tcase_add_test(tests, test_torn_in_the_middle);
+    tcase_add_test(tests, test_torn_at_the_end);
+    tcase_add_test(tests, test_torn_first_frame);
+    tcase_add_test(tests, test_torn_header_page);
+    tcase_add_test(tests, test_unformatted);
+    tcase_add_test(tests, test_nothing_recorded);
+    tcase_add_test(tests, test_broken_off);
+    tcase_add_test(tests, test_cuts);
+    tcase_add_test(tests, test_closed);
+    tcase_add_test(tests, test_refuses);
+    suite_add_tcase(suite, tests);
+    return sl_run_suite(suite);
+}
