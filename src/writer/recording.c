@@ -23,6 +23,9 @@
 #include "writer/ebml_read.h"
 #include "writer/recording_file.h"
 
+/* 104 days: Matroska's Duration, a double, holds every nanosecond up to here. No file of ours is longer. */
+#define MAX_TIME_NS (INT64_C(1) << 53)
+
 int64_t sl_recording_read_at(const struct sl_recording *recording, uint64_t offset, void *data, size_t bytes)
 {
     uint8_t *to = data;
@@ -44,6 +47,21 @@ int64_t sl_recording_read_at(const struct sl_recording *recording, uint64_t offs
     return (int64_t)done;
 }
 
+/* The seal says that page and record belong together, not that the sizes in it are those of this file's slots. */
+static bool elements_fit(const struct sl_recording *recording, uint64_t slot, const struct sl_frame_record *record)
+{
+    const struct sl_layout *layout = &recording->layout;
+    uint8_t page[SL_PAGE_BYTES];
+
+    if (record->time_ns > MAX_TIME_NS || record->has_crc != layout->crc)
+        return false;
+    sl_layout_header(layout, slot, record->time_ns, page);
+    if (record->has_crc)
+        sl_layout_set_cluster_crc(page, record->payload_crc);
+    return !memcmp(page + SL_LAYOUT_RECORD_VOID, recording->page + SL_LAYOUT_RECORD_VOID, SL_LAYOUT_FRAME_RECORD - SL_LAYOUT_RECORD_VOID) &&
+           !memcmp(page + layout->cluster, recording->page + layout->cluster, SL_PAGE_BYTES - layout->cluster);
+}
+
 int sl_recording_read_page(struct sl_recording *recording, uint64_t slot, struct sl_frame_record *record)
 {
     uint64_t at = sl_layout_header_at(&recording->layout, slot);
@@ -58,7 +76,7 @@ int sl_recording_read_page(struct sl_recording *recording, uint64_t slot, struct
     if (record->slot != slot || record->segment != recording->info.segment ||
         memcmp(record->session, recording->info.session, sizeof record->session) != 0)
         return -ENOENT; /* what lay in these disk blocks before */
-    return 0;
+    return elements_fit(recording, slot, record) ? 0 : -ENOENT;
 }
 
 /* What a file is that is none of ours, for the error text. */

@@ -333,7 +333,7 @@ static void check_end(struct verifier *v)
         damage(v, "structure: %" PRIu64 " indexes", v->cues_seen);
     if (!v->cues_broken && v->cues.at != v->cues.end)
         damage(v, "index: it goes on after the last frame");
-    if (recording->end.duration_ns != duration)
+    if ((double)recording->end.duration_ns != (double)duration)
         damage(v, "duration: %" PRId64 " ns in place of %" PRId64, recording->end.duration_ns, duration);
 }
 
