@@ -141,9 +141,9 @@ void sl_layout_cue_point(int64_t time_ns, uint64_t cluster_position, uint8_t *by
     sl_ebml_uint64(&ebml, SL_MKV_CUE_CLUSTER_POSITION, cluster_position);
 }
 
-int64_t sl_layout_duration_ns(struct sl_rational fps, uint64_t frames, int64_t last_time_ns)
+int64_t sl_layout_duration_ns(struct sl_rational fps, uint64_t frames, int64_t highest_ns)
 {
     uint64_t period_ns = fps.num ? (uint64_t)sl_frame_time_ns(fps, 1) : 0;
 
-    return frames ? (int64_t)((uint64_t)last_time_ns + period_ns) : 0; /* times out of a file may be anything */
+    return frames ? (int64_t)((uint64_t)highest_ns + period_ns) : 0; /* times out of a file may be anything */
 }

@@ -100,7 +100,7 @@ struct sl_file_end {
     uint64_t cues_at;    /* file offset of the Cues */
     int64_t duration_ns;
 };
-int64_t sl_layout_duration_ns(struct sl_rational fps, uint64_t frames, int64_t last_time_ns); /* to the end of the last frame */
+int64_t sl_layout_duration_ns(struct sl_rational fps, uint64_t frames, int64_t highest_ns); /* to the end of the last frame */
 /* Puts SeekHead, Segment size and Duration into page 0. -EBADMSG: that is no page 0 of ours; nothing is changed. */
 int sl_layout_file_finish(uint8_t *page, const struct sl_file_end *end);
 /* Reads them back. -EBADMSG: no page 0 of ours; -ENODATA: not finished. */

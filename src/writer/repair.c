@@ -20,6 +20,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "writer/recording_file.h"
@@ -31,10 +32,11 @@ struct repairer {
     struct sl_repair *repair;
     const char *path;
     struct sl_error *err;
-    bool closed;          /* was closed before */
-    bool changed;         /* something had to be written */
-    uint64_t end;         /* slots that stay */
-    int64_t last_time_ns; /* of the last frame */
+    bool closed;        /* was closed before */
+    bool changed;       /* something had to be written */
+    uint64_t end;       /* slots that stay */
+    bool holes_at_end;  /* slots without a frame after the last one */
+    int64_t highest_ns; /* time among the frames */
 };
 
 static void __attribute__((format(printf, 2, 3))) say(struct repairer *r, const char *format, ...)
@@ -147,11 +149,14 @@ static int settle_slots(struct repairer *r)
 
         if (verdict == SL_SLOT_GOOD || verdict == SL_SLOT_UNPROVEN) {
             repair->frames++;
-            r->last_time_ns = record.time_ns;
+            r->holes_at_end = false;
+            if (record.time_ns > r->highest_ns)
+                r->highest_ns = record.time_ns;
             if (slot >= r->end)
                 r->end = slot + 1;
             rc = put_padding(r, slot);
         } else if (r->closed) {
+            r->holes_at_end = true;
             repair->damaged += verdict != SL_SLOT_EMPTY;
         } else {
             repair->torn += verdict != SL_SLOT_EMPTY;
@@ -247,7 +252,9 @@ static int settle(struct repairer *r)
 
     end.cues_at = sl_layout_header_at(&recording->layout, r->end);
     end.file_bytes = end.cues_at + sl_layout_cues_bytes(r->repair->frames);
-    end.duration_ns = sl_layout_duration_ns(recording->info.format.fps, r->repair->frames, r->last_time_ns);
+    end.duration_ns = sl_layout_duration_ns(recording->info.format.fps, r->repair->frames, r->highest_ns);
+    if (r->closed && r->holes_at_end && recording->end.duration_ns > end.duration_ns)
+        end.duration_ns = recording->end.duration_ns; /* counts a frame that was lost at the very end */
     if (!r->closed)
         say(r, "writing the index: %" PRIu64 " frames", r->repair->frames);
     rc = put_index(r, &end);
@@ -279,6 +286,11 @@ static int repair_open(struct repairer *r)
     return r->changed ? sync_file(r) : 0;
 }
 
+static int refuse_written(const char *path, struct sl_error *err)
+{
+    return sl_fail(err, -EBUSY, "%s: is still being written; nothing was changed", path);
+}
+
 /* -EBUSY while somebody has the file open for writing. Where the kernel does not tell, nobody has. */
 static int refuse_while_written(int fd, const char *path, struct sl_error *err)
 {
@@ -286,7 +298,7 @@ static int refuse_while_written(int fd, const char *path, struct sl_error *err)
         fcntl(fd, F_SETLEASE, F_UNLCK);
         return 0;
     }
-    return errno == EAGAIN ? sl_fail(err, -EBUSY, "%s: is still being written; nothing was changed", path) : 0;
+    return errno == EAGAIN ? refuse_written(path, err) : 0;
 }
 
 int sl_recording_repair(const char *path, void (*say_line)(void *context, const char *line), void *context, struct sl_repair *repair,
@@ -320,6 +332,10 @@ int sl_recording_repair(const char *path, void (*say_line)(void *context, const 
     if (rc) {
         close(fd);
         return rc;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) { /* the recorder holds this lock; a lease not every file system has */
+        rc = refuse_written(path, err);
+        goto close;
     }
     rc = repair_open(&r);
     repair->already_whole = !rc && !r.changed && !repair->damaged;

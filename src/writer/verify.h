@@ -29,6 +29,8 @@ struct sl_verify_result {
     uint64_t completed;                     /* slots below this one were complete on the store, as far as the file says */
     uint64_t frames;                        /* with a header page that is right: good, unproven and torn */
     struct sl_frame_record first, last;     /* of these */
+    int64_t highest_ns;                     /* time among these; a device's clock may have gone back */
+    uint64_t holes_at_end;                  /* slots without a frame after the last one */
     uint64_t lost[SL_LOSS_COUNT];           /* booked within this file */
     uint64_t damages;                       /* lines given to `damage` */
 };

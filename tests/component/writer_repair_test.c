@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "support/make_recording.h"
@@ -340,6 +341,10 @@ START_TEST(test_closed)
     scratch_flip(path, 300, 1);                                                /* Tracks */
     expect_repaired(path, 9, &repair, said);
     ck_assert_ptr_nonnull(strstr(said, "writing them again"));
+    scratch_flip(path, 164, 0x10); /* Duration: its exponent */
+    verified_read(path, &verified);
+    ck_assert_str_eq(verified.text, "duration: 299999998 ns in place of 149999999\n");
+    expect_repaired(path, 9, &repair, said);
 
     scratch_flip(path, sl_layout_payload_at(&made.layout, 4), 1);
     ck_assert_int_eq(sl_recording_repair(path, NULL, NULL, &repair, &err), 0);
@@ -354,6 +359,42 @@ START_TEST(test_closed)
     ck_assert_uint_eq(repair.frames, 8);
     ck_assert(!repair.already_whole);
     ck_assert_uint_eq(scratch_size(path), made.file_bytes);
+}
+END_TEST
+
+/* The last write failed: its slot stays Void, and the recorder may have counted it into Duration. */
+START_TEST(test_closed_after_a_lost_frame)
+{
+    static const uint64_t last = 8;
+    struct made_spec spec = open_spec;
+    struct made_recording made;
+    struct sl_repair repair;
+    struct sl_file_end end;
+    uint8_t page[SL_PAGE_BYTES];
+    struct verified verified;
+    char said[4096];
+    const char *path = scratch_path("f.mkv");
+
+    spec.finished = true;
+    spec.hole = &last;
+    spec.holes = 1;
+    make_recording(path, &spec, &made);
+    expect_repaired(path, 8, &repair, said);
+    ck_assert(repair.already_whole);
+    scratch_read(path, 0, page, sizeof page);
+    ck_assert_int_eq(sl_layout_file_end(page, &end), 0);
+    end.duration_ns = 150000000;
+    ck_assert_int_eq(sl_layout_file_finish(page, &end), 0);
+    scratch_write(path, 0, page, sizeof page);
+    expect_repaired(path, 8, &repair, said);
+    ck_assert(repair.already_whole);
+    end.duration_ns = 1;
+    ck_assert_int_eq(sl_layout_file_finish(page, &end), 0);
+    scratch_write(path, 0, page, sizeof page);
+    verified_read(path, &verified);
+    ck_assert_uint_eq(verified.result.damages, 1);
+    expect_repaired(path, 8, &repair, said);
+    ck_assert(!repair.already_whole);
 }
 END_TEST
 
@@ -375,6 +416,10 @@ START_TEST(test_refuses)
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(sl_recording_repair(path, NULL, NULL, &repair, &err), -EBUSY);
     ck_assert_ptr_nonnull(strstr(err.text, "still being written"));
+    close(fd);
+    fd = open(path, O_RDONLY | O_CLOEXEC); /* as another recorder would hold it, seen through a file system without leases */
+    ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+    ck_assert_int_eq(sl_recording_repair(path, NULL, NULL, &repair, &err), -EBUSY);
     close(fd);
     ck_assert_uint_eq(scratch_size(path), made.file_bytes);
     ck_assert_int_eq(sl_recording_repair(path, NULL, NULL, &repair, &err), 0);
@@ -399,6 +444,7 @@ int main(void)
     tcase_add_test(tests, test_broken_off);
     tcase_add_test(tests, test_cuts);
     tcase_add_test(tests, test_closed);
+    tcase_add_test(tests, test_closed_after_a_lost_frame);
     tcase_add_test(tests, test_refuses);
     suite_add_tcase(suite, tests);
     return sl_run_suite(suite);
