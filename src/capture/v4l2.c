@@ -315,7 +315,7 @@ static int negotiate(struct v4l2_source *vs, const struct sl_capture_cfg *cfg, s
         ret = sl_v4l2_set_controls(dev, cfg->controls, err);
     if (!ret)
         ret = sl_v4l2_buffer_caps(dev, &caps, err);
-    if (ret < 0)
+    if (ret)
         return ret;
     vs->source.info.offers_mmap = caps & V4L2_BUF_CAP_SUPPORTS_MMAP;
     vs->source.info.offers_userptr = caps & V4L2_BUF_CAP_SUPPORTS_USERPTR;

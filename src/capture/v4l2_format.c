@@ -222,7 +222,7 @@ int sl_v4l2_set_format(struct sl_v4l2 *dev, const struct sl_capture_cfg *cfg, st
         ret = check_field(dev, &got, err);
     if (!ret)
         ret = take_shape(dev, &got, err);
-    if (ret < 0)
+    if (ret)
         return ret;
     dev->format.colour =
         sl_v4l2_colour(got.colorspace, got.ycbcr_enc, got.quantization, got.xfer_func, dev->format.pixel->layout == SL_LAYOUT_BYTES,

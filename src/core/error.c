@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef sl_fail /* macros for the analyzer only */
+#undef sl_fail_context
+
 /* Text is built beside the error first: an argument may well be err->text itself. */
 int sl_fail(struct sl_error *err, int code, const char *format, ...)
 {

@@ -104,7 +104,7 @@ void sl_option_fini(const struct sl_option_table *table, void *config);
 void sl_option_origins_fini(struct sl_option_origins *origins);
 
 /* Places in the table, -1 when there is none. */
-int sl_option_find_section(const struct sl_option_table *table, const char *section);
+int sl_option_find_section(const struct sl_option_table *table, const char *name);
 int sl_option_find(const struct sl_option_table *table, const char *section, const char *key);
 /* Adds one line, led by where `section`.`key` got its value (its section's header, else line 1, when it is the default). */
 void sl_option_complain(struct sl_option_errors *errors, const struct sl_option_table *table, const struct sl_option_origins *origins,

@@ -236,7 +236,7 @@ int sl_units_parse_size(const char *text, uint32_t out[2], struct sl_error *err)
     }
     if (rc == -ERANGE)
         return sl_fail(err, rc, "too large");
-    if (rc < 0 || *end)
+    if (rc || *end)
         return sl_fail(err, -EINVAL, "a width and a height are needed, such as 1920x1080");
     if (width > UINT32_MAX || height > UINT32_MAX)
         return sl_fail(err, -ERANGE, "too large");

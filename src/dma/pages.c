@@ -81,7 +81,7 @@ static int map_aligned(uint8_t **out, size_t bytes, size_t align)
 
 int sl_pages_map(uint8_t **out, size_t bytes, enum sl_page_kind kind, size_t page_bytes)
 {
-    uint8_t *base = NULL;
+    uint8_t *base = MAP_FAILED;
     int ret;
 
     ret = kind == SL_PAGES_HUGETLB ? map_hugetlb(&base, bytes, page_bytes) : map_aligned(&base, bytes, page_bytes);
