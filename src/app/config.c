@@ -10,6 +10,17 @@
 
 #include "app/config_check.h"
 
+/* What the recording dictates is not the default of a sensor: it is printed and passed on as auto. */
+static void follow_recording(struct sl_config *config)
+{
+    if (config->sensor.source != SL_SOURCE_REPLAY)
+        return;
+    free(config->sensor.format);
+    config->sensor.format = NULL;
+    config->sensor.width = config->sensor.height = 0;
+    config->sensor.fps = (struct sl_rational){0, 1};
+}
+
 int sl_config_parse(struct sl_config *config, struct sl_option_origins *origins, const char *path, const char *data, size_t bytes,
                     const char *const *set, unsigned sets, struct sl_error *err)
 {
@@ -31,6 +42,7 @@ int sl_config_parse(struct sl_config *config, struct sl_option_origins *origins,
         rc = -EINVAL;
         goto fail;
     }
+    follow_recording(&read);
     *config = read;
     if (origins)
         *origins = found;

@@ -80,8 +80,9 @@ static const struct sl_option options[] = {
      .word = "auto",
      .fallback = "YUYV",
      .syntax = "name of a pixel format, or auto",
-     .help = "Pixel format as V4L2 names it: YUYV, UYVY, NV16, NV12 and others. auto (v4l2 only): the first "
-             "of the device's that can be recorded."},
+     .help =
+         "Pixel format as V4L2 names it: YUYV, UYVY, NV16, NV12 and others. auto: the first of the device's that can be recorded (v4l2), "
+         "the recording's (replay, always)."},
     {.section = "sensor",
      .key = "size",
      .type = SL_OPTION_SIZE,
@@ -90,7 +91,7 @@ static const struct sl_option options[] = {
      .max = 16384,
      .word = "auto",
      .fallback = "1920x1080",
-     .help = "Width and height in pixels. auto (v4l2 only): as the device has it."},
+     .help = "Width and height in pixels. auto: the device's (v4l2), the recording's (replay, always)."},
     {.section = "sensor",
      .key = "fps",
      .type = SL_OPTION_RATE,
@@ -99,7 +100,7 @@ static const struct sl_option options[] = {
      .max = 1000000,
      .word = "auto",
      .fallback = "60",
-     .help = "Frames a second, exact: 60 or 60000/1001, never 59.94. auto (v4l2 only): as the device has it."},
+     .help = "Frames a second, exact: 60 or 60000/1001, never 59.94. auto: the device's (v4l2), the recording's (replay, always)."},
     {.section = "sensor",
      .key = "input",
      .type = SL_OPTION_INTEGER,

@@ -96,15 +96,13 @@ struct sl_frame {
 };
 
 struct sl_pool;
-
-/* One frame per slot. `memory` is borrowed until sl_pool_close. All frames FREE. */
+/* One frame per slot, all FREE. `memory` is borrowed until sl_pool_close. */
 int sl_pool_open(struct sl_pool **out, const struct sl_memory *memory, struct sl_error *err);
 void sl_pool_close(struct sl_pool *pool); /* aborts if a frame is still SHARED; NULL is fine */
 unsigned sl_pool_slots(const struct sl_pool *pool);
 unsigned sl_pool_free(const struct sl_pool *pool); /* capture thread */
 struct sl_frame *sl_pool_frame(struct sl_pool *pool, unsigned index);
-/* Capture thread. FREE → QUEUED; NULL when none is free. */
-struct sl_frame *sl_pool_acquire(struct sl_pool *pool);
+struct sl_frame *sl_pool_acquire(struct sl_pool *pool);               /* capture: FREE → QUEUED; NULL when none is free */
 void sl_frame_filled(struct sl_frame *frame);                         /* capture: QUEUED → FILLED */
 void sl_pool_give_back(struct sl_pool *pool, struct sl_frame *frame); /* capture: QUEUED or FILLED → FREE, unseen by any sink */
 
@@ -119,9 +117,9 @@ struct sl_sink_cfg {
 
 enum sl_sink_counter { SL_SINK_OFFERED, SL_SINK_ACCEPTED, SL_SINK_REFUSED, SL_SINK_COUNTERS };
 
-/* Fan-out of one pool to its sinks. Add sinks before the capture thread starts. */
+/* Fan-out of one pool to its sinks. Add sinks before the capture thread starts. Close after all agents ended: it releases what
+ * was queued and never taken, collects, and frees the sinks; NULL is fine. */
 int sl_fanout_open(struct sl_fanout **out, struct sl_pool *pool, struct sl_error *err);
-/* After all agents ended: releases what was queued and never taken, collects, frees the sinks. NULL is fine. */
 void sl_fanout_close(struct sl_fanout *fanout);
 int sl_fanout_add(struct sl_fanout *fanout, const struct sl_sink_cfg *cfg, struct sl_sink **out, struct sl_error *err);
 /* Capture thread. FILLED → SHARED with one reference per sink that has room, or → FREE when none has. Returns how many took it. */

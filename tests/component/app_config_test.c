@@ -294,6 +294,23 @@ START_TEST(set_takes_the_place_of_the_file)
 }
 END_TEST
 
+START_TEST(a_replay_has_the_recordings_shape)
+{
+    static const char text[] = REPLAY "format = auto\nsize = auto\nfps = auto\n" RECORD, shorter[] = REPLAY RECORD;
+    struct sl_config config;
+    struct sl_error err = {{0}};
+
+    for (int i = 0; i < 2; i++) {
+        const char *file = i ? text : shorter;
+
+        ck_assert_msg(sl_config_parse(&config, NULL, "F", file, strlen(file), NULL, 0, &err) == 0, "%s", err.text);
+        ck_assert(!config.sensor.format && !config.sensor.width && !config.sensor.height && !config.sensor.fps.num &&
+                  config.sensor.fps.den == 1);
+        sl_config_fini(&config);
+    }
+}
+END_TEST
+
 static unsigned entries(const char *dir)
 {
     unsigned count = 0;
@@ -399,6 +416,7 @@ int main(void)
     tcase_add_test(tc, every_key_arrives);
     tcase_add_test(tc, effective_values_are_a_config);
     tcase_add_test(tc, set_takes_the_place_of_the_file);
+    tcase_add_test(tc, a_replay_has_the_recordings_shape);
     tcase_add_test(tc, loading_touches_nothing_else);
     tcase_add_loop_test(tc, configs_of_the_repository_are_right, 0, sizeof kept_configs / sizeof *kept_configs);
     tcase_add_test(tc, the_reference_file_changes_nothing);
