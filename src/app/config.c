@@ -27,7 +27,8 @@ int sl_config_parse(struct sl_config *config, struct sl_option_origins *origins,
     struct sl_option_errors errors = {.err = err};
     struct sl_option_origins found;
     struct sl_config read;
-    int rc = sl_option_load(&sl_config_options, &read, &found, path, data, bytes, set, sets, &errors);
+    const struct sl_option_input input = {.path = path, .data = data, .bytes = bytes, .set = set, .sets = sets};
+    int rc = sl_option_load(&sl_config_options, &read, &found, &input, &errors);
 
     if (rc == -ENOMEM) {
         sl_fail(err, rc, "%.200s: out of memory", path);

@@ -193,7 +193,7 @@ static void check_timings(const struct check *check)
 {
     const char *timings = check->config->sensor.dv_timings;
 
-    if (timings && strcmp(timings, "auto") && !timings_well_formed(timings))
+    if (timings && strcmp(timings, "auto") != 0 && !timings_well_formed(timings))
         complain(check, "sensor", "dv_timings", "write auto, or size, scan and rate: 1920x1080p60, 1920x1080i59.94");
 }
 

@@ -73,7 +73,7 @@ static int by_size(const void *a, const void *b)
 
 static void read_huge_pages(struct sl_host *host, const char *root, uint64_t default_kib)
 {
-    static const char dir[] = "/sys/kernel/mm/hugepages";
+    static const char dir[] = "/sys/kernel/mm/hugepages", prefix[] = "hugepages-"; /* hugepages-2048kB */
     char path[PATH_MAX];
     struct dirent *entry;
     DIR *list;
@@ -85,9 +85,9 @@ static void read_huge_pages(struct sl_host *host, const char *root, uint64_t def
         return;
     while ((entry = readdir(list)) != NULL && host->page_sizes < SL_HOST_MAX_PAGE_SIZES) {
         struct sl_host_pages *pages = &host->pages[host->page_sizes];
-        unsigned long long kib;
+        uint64_t kib = strncmp(entry->d_name, prefix, sizeof prefix - 1) ? 0 : strtoull(entry->d_name + sizeof prefix - 1, NULL, 10);
 
-        if (sscanf(entry->d_name, "hugepages-%llukB", &kib) != 1 || kib == 0 || kib > UINT64_MAX / 1024)
+        if (kib == 0 || kib > UINT64_MAX / 1024)
             continue;
         pages->page_bytes = kib * 1024;
         pages->is_default = kib == default_kib;

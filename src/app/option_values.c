@@ -115,9 +115,8 @@ static const struct fault_word sensor_words[] = {
 };
 
 struct fault {
-    const struct fault_word *word;
-    int64_t at;
-    int64_t amount;
+    int kind;
+    uint64_t at, amount;
 };
 
 static int parse_amount(const char *text, bool time, int64_t max, int64_t *out, struct sl_error *err)
@@ -131,32 +130,41 @@ static int parse_amount(const char *text, bool time, int64_t max, int64_t *out, 
     return 0;
 }
 
+static const struct fault_word *find_word(const struct fault_word *words, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(words[i].name, name))
+            return &words[i];
+    return NULL;
+}
+
 static int parse_fault(const struct fault_word *words, size_t count, char *item, struct fault *out, struct sl_error *err)
 {
-    char *at = strchr(item, '@'), *amount = at ? strchr(at, ':') : NULL;
+    char *when = strchr(item, '@'), *much = when ? strchr(when, ':') : NULL;
+    const struct fault_word *word;
+    int64_t at = 0, amount = 1;
     int rc;
 
-    if (!at)
+    if (!when)
         return sl_fail(err, -EINVAL, "write FAULT@WHEN or FAULT@WHEN:AMOUNT");
-    *at++ = '\0';
-    if (amount)
-        *amount++ = '\0';
-    for (out->word = words; out->word < words + count && strcmp(out->word->name, item); out->word++)
-        ;
-    if (out->word == words + count)
+    *when++ = '\0';
+    if (much)
+        *much++ = '\0';
+    word = find_word(words, count, item);
+    if (!word)
         return sl_fail(err, -EINVAL, "no fault of this name here");
-    rc = parse_amount(at, out->word->at_time, out->word->at_time ? MAX_FAULT_NS : MAX_FAULT_NUMBER, &out->at, err);
+    rc = parse_amount(when, word->at_time, word->at_time ? MAX_FAULT_NS : MAX_FAULT_NUMBER, &at, err);
     if (rc < 0)
         return sl_fail_context(err, rc, "when");
-    out->amount = 1;
-    if (amount)
-        rc = parse_amount(amount, out->word->timed, out->word->timed ? MAX_FAULT_NS : MAX_FAULT_COUNT, &out->amount, err);
+    if (much)
+        rc = parse_amount(much, word->timed, word->timed ? MAX_FAULT_NS : MAX_FAULT_COUNT, &amount, err);
     if (rc < 0)
-        return sl_fail_context(err, rc, out->word->timed ? "how long" : "how many");
-    if (out->word->timed && !amount)
-        return sl_fail(err, -EINVAL, "how long? write %s@WHEN:500ms", out->word->name);
-    if (out->amount == 0)
+        return sl_fail_context(err, rc, word->timed ? "how long" : "how many");
+    if (word->timed && !much)
+        return sl_fail(err, -EINVAL, "how long? write %s@WHEN:500ms", word->name);
+    if (amount == 0)
         return sl_fail(err, -EINVAL, "0 is no fault at all");
+    *out = (struct fault){.kind = word->kind, .at = (uint64_t)at, .amount = (uint64_t)amount};
     return 0;
 }
 
@@ -214,14 +222,14 @@ static const struct fault_word *word_of(const struct fault_word *words, int kind
 int sl_option_parse_store_faults(void *config, const char *text, struct sl_error *err)
 {
     struct sl_config *out = config;
-    struct fault faults[SL_CONFIG_MAX_FAULTS];
+    struct fault faults[SL_CONFIG_MAX_FAULTS] = {{0}};
     int n = parse_faults(store_words, COUNT(store_words), text, faults, err);
 
     if (n < 0)
         return n;
     for (int i = 0; i < n; i++)
-        out->fault.store[i] = (struct sl_store_fault){
-            .kind = (enum sl_store_fault_kind)faults[i].word->kind, .at = (uint64_t)faults[i].at, .count = (uint64_t)faults[i].amount};
+        out->fault.store[i] =
+            (struct sl_store_fault){.kind = (enum sl_store_fault_kind)faults[i].kind, .at = faults[i].at, .count = faults[i].amount};
     out->fault.stores = (unsigned)n;
     return 0;
 }
@@ -244,14 +252,14 @@ void sl_option_format_store_faults(const void *config, char *buf, size_t bytes)
 int sl_option_parse_sensor_faults(void *config, const char *text, struct sl_error *err)
 {
     struct sl_config *out = config;
-    struct fault faults[SL_CONFIG_MAX_FAULTS];
+    struct fault faults[SL_CONFIG_MAX_FAULTS] = {{0}};
     int n = parse_faults(sensor_words, COUNT(sensor_words), text, faults, err);
 
     if (n < 0)
         return n;
     for (int i = 0; i < n; i++)
-        out->fault.sensor[i] = (struct sl_sensor_fault){
-            .kind = (enum sl_sensor_fault_kind)faults[i].word->kind, .frame = (uint64_t)faults[i].at, .count = (uint64_t)faults[i].amount};
+        out->fault.sensor[i] =
+            (struct sl_sensor_fault){.kind = (enum sl_sensor_fault_kind)faults[i].kind, .frame = faults[i].at, .count = faults[i].amount};
     out->fault.sensors = (unsigned)n;
     return 0;
 }

@@ -261,22 +261,22 @@ static void load_defaults(struct sl_option_loader *loader)
     }
 }
 
-int sl_option_load(const struct sl_option_table *table, void *config, struct sl_option_origins *origins, const char *path, const char *data,
-                   size_t bytes, const char *const *set, unsigned sets, struct sl_option_errors *errors)
+int sl_option_load(const struct sl_option_table *table, void *config, struct sl_option_origins *origins,
+                   const struct sl_option_input *input, struct sl_option_errors *errors)
 {
     struct sl_option_loader loader = {.table = table, .config = config, .origins = origins, .errors = errors};
     unsigned before = errors->count;
 
     memset(config, 0, table->config_bytes);
     memset(origins, 0, sizeof *origins);
-    snprintf(origins->path, sizeof origins->path, "%s", path);
+    snprintf(origins->path, sizeof origins->path, "%s", input->path);
     origins->option = calloc(table->options, sizeof *origins->option);
     if (!origins->option)
         return -ENOMEM;
     load_defaults(&loader);
-    sl_option_load_ini(&loader, data, bytes);
-    for (unsigned i = 0; i < sets; i++)
-        load_set(&loader, set[i]);
+    sl_option_load_ini(&loader, input->data, input->bytes);
+    for (unsigned i = 0; i < input->sets; i++)
+        load_set(&loader, input->set[i]);
     if (loader.no_memory)
         return -ENOMEM;
     return errors->count > before ? -EINVAL : 0;

@@ -96,10 +96,18 @@ struct sl_option_errors {
 /* Reads a whole file of at most 1 MiB into *data (returned, free() it). Regular files and pipes only; anything else is refused unopened. */
 int sl_option_read_file(const char *path, char **data, size_t *bytes, struct sl_option_errors *errors);
 
-/* Defaults, then the text, then the `set` strings ("section.key=value"; the last of several wins). `config` (config_bytes) and
- * `origins` are written in any case: fini both. `path` is for messages. -EINVAL when errors->count grew, -ENOMEM. */
-int sl_option_load(const struct sl_option_table *table, void *config, struct sl_option_origins *origins, const char *path, const char *data,
-                   size_t bytes, const char *const *set, unsigned sets, struct sl_option_errors *errors);
+struct sl_option_input {
+    const char *path; /* for messages */
+    const char *data; /* the file's text */
+    size_t bytes;
+    const char *const *set; /* "section.key=value"; of several for one key the last one counts */
+    unsigned sets;
+};
+
+/* Defaults, then the text, then the `set` strings. `config` (config_bytes) and `origins` are written in any case: fini both.
+ * -EINVAL when errors->count grew, -ENOMEM. */
+int sl_option_load(const struct sl_option_table *table, void *config, struct sl_option_origins *origins,
+                   const struct sl_option_input *input, struct sl_option_errors *errors);
 void sl_option_fini(const struct sl_option_table *table, void *config);
 void sl_option_origins_fini(struct sl_option_origins *origins);
 

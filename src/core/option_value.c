@@ -66,7 +66,7 @@ static int set_text(const struct sl_option *option, char **out, const char *text
 {
     char *copy = NULL;
 
-    if (!option->word || strcmp(text, option->word)) {
+    if (!option->word || strcmp(text, option->word) != 0) {
         size_t length = strlen(text);
 
         if (option->max && length > (size_t)option->max)
@@ -82,7 +82,7 @@ static int set_text(const struct sl_option *option, char **out, const char *text
 
 static int set_bool(bool *out, const char *text, struct sl_error *err)
 {
-    if (strcmp(text, "yes") && strcmp(text, "no"))
+    if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
         return sl_fail(err, -EINVAL, "write yes or no");
     *out = text[0] == 'y';
     return 0;

@@ -225,7 +225,7 @@ int sl_units_parse_rational(const char *text, struct sl_rational *out, struct sl
 int sl_units_parse_size(const char *text, uint32_t out[2], struct sl_error *err)
 {
     const char *end = text;
-    uint64_t width, height;
+    uint64_t width = 0, height = 0;
     int rc = scan_digits(&end, &width);
 
     if (rc == 0 && *end == 'x') {

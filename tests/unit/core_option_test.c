@@ -112,8 +112,10 @@ struct load {
 static void load(struct load *l, const char *text, const char *set)
 {
     memset(l, 0, sizeof *l);
+    const struct sl_option_input input = {.path = "F", .data = text, .bytes = strlen(text), .set = &set, .sets = set ? 1 : 0};
+
     l->errors.err = &l->err;
-    l->rc = sl_option_load(&table, &l->toy, &l->origins, "F", text, strlen(text), &set, set ? 1 : 0, &l->errors);
+    l->rc = sl_option_load(&table, &l->toy, &l->origins, &input, &l->errors);
     ck_assert_msg((l->rc == 0) == (l->errors.count == 0), "%d with %u errors", l->rc, l->errors.count);
 }
 
@@ -332,9 +334,11 @@ START_TEST(a_byte_of_zero_is_no_text)
     static const char text[] = "[one]\nloud = y\0es\n";
     struct load l;
 
+    const struct sl_option_input input = {.path = "F", .data = text, .bytes = sizeof text - 1};
+
     memset(&l, 0, sizeof l);
     l.errors.err = &l.err;
-    l.rc = sl_option_load(&table, &l.toy, &l.origins, "F", text, sizeof text - 1, NULL, 0, &l.errors);
+    l.rc = sl_option_load(&table, &l.toy, &l.origins, &input, &l.errors);
     ck_assert_int_eq(l.rc, -EINVAL);
     ck_assert_str_eq(l.err.text, "F:2: not a text file: a byte of 0");
     unload(&l);
@@ -378,7 +382,9 @@ START_TEST(no_place_for_errors_is_fine)
     struct sl_option_origins origins;
     struct toy toy;
 
-    ck_assert_int_eq(sl_option_load(&table, &toy, &origins, "F", "[one]\nloud=x\n", 13, NULL, 0, &errors), -EINVAL);
+    const struct sl_option_input input = {.path = "F", .data = "[one]\nloud=x\n", .bytes = 13};
+
+    ck_assert_int_eq(sl_option_load(&table, &toy, &origins, &input, &errors), -EINVAL);
     ck_assert_uint_eq(errors.count, 1);
     sl_option_fini(&table, &toy);
     sl_option_origins_fini(&origins);
