@@ -227,7 +227,7 @@ static void check_frame_limits(const struct check *check)
 {
     const struct sl_config *config = check->config;
     struct sl_video_format format;
-    char period[SL_UNITS_TEXT_BYTES], slot_text[SL_UNITS_TEXT_BYTES];
+    char period[SL_UNITS_TEXT_BYTES], least_text[SL_UNITS_TEXT_BYTES];
     int64_t period_ns = frame_period_ns(config);
 
     if (sound(check, "sensor", "fps", "source", NULL)) {
@@ -242,11 +242,12 @@ static void check_frame_limits(const struct check *check)
         !asked_format(check, &format))
         return;
 
-    int64_t slot = SL_PAGE_BYTES + ((int64_t)format.frame_bytes + SL_PAGE_BYTES - 1) / SL_PAGE_BYTES * SL_PAGE_BYTES;
+    /* header page, payload in whole pages, and a page for the index */
+    int64_t least = 2 * SL_PAGE_BYTES + ((int64_t)format.frame_bytes + SL_PAGE_BYTES - 1) / SL_PAGE_BYTES * SL_PAGE_BYTES;
 
-    if (config->record.segment_size && config->record.segment_size < slot) {
-        sl_units_format_bytes(slot, slot_text, sizeof slot_text);
-        complain(check, "record", "segment_size", "smaller than one frame with its header (%s)", slot_text);
+    if (config->record.segment_size && config->record.segment_size < least) {
+        sl_units_format_bytes(least, least_text, sizeof least_text);
+        complain(check, "record", "segment_size", "smaller than a file of one frame (%s)", least_text);
     }
 }
 
@@ -269,28 +270,27 @@ static void check_ring(const struct check *check)
                      "the ring holds %u frames, fewer than record.queue_depth = %" PRId64 " writes", frames, config->record.queue_depth);
     }
     if (config->sensor.memory == SL_MEMORY_MMAP && fps.num && config->record.prerecord) {
-        unsigned __int128 frames = (unsigned __int128)config->record.prerecord * fps.num / ((uint64_t)fps.den * SL_NS_PER_S) + 2;
+        uint64_t per_second = (uint64_t)fps.den * SL_NS_PER_S;
+        uint64_t frames =
+            (uint64_t)((unsigned __int128)config->record.prerecord * fps.num / per_second) + (uint64_t)config->record.queue_depth;
 
-        if (frames > (uint64_t)config->sensor.buffers)
+        if (frames >= (uint64_t)config->sensor.buffers)
             complain(check, "record", "prerecord",
-                     "needs %u frames in memory, and with sensor.memory = mmap there are the driver's %" PRId64 " buffers",
-                     (unsigned)frames, config->sensor.buffers);
+                     "needs more than %" PRIu64 " frames in memory, and with sensor.memory = mmap there are the driver's %" PRId64
+                     " buffers",
+                     frames, config->sensor.buffers);
     }
 }
 
-/* An oldest file can be removed only when there is more than one, and room must be there before it is needed. */
+/* An oldest file can be removed only when there is more than one. */
 static void check_overwrite(const struct check *check)
 {
     const struct sl_config *config = check->config;
 
-    if (config->record.when_full != SL_WHEN_FULL_OVERWRITE_OLDEST)
-        return;
-    if (!config->record.segment_time && !config->record.segment_size && sound(check, "record", "segment_time", "segment_size", NULL))
+    if (config->record.when_full == SL_WHEN_FULL_OVERWRITE_OLDEST && !config->record.segment_time && !config->record.segment_size &&
+        sound(check, "record", "segment_time", "segment_size", NULL))
         complain(check, "record", "when_full",
                  "overwrite-oldest removes whole files, and without segment_time or segment_size there is one");
-    if (!config->record.keep_free && sound(check, "record", "keep_free", NULL))
-        complain(check, "record", "keep_free",
-                 "with when_full = overwrite-oldest this is what makes room before the disk is full: above 0");
 }
 
 static void check_record(const struct check *check)

@@ -88,16 +88,15 @@ static const struct bad bad[] = {
     /* record */
     {PATTERN RECORD "queue_depth = 0\n", NULL, "F:5:", "out of range: 1 to 64"},
     {PATTERN RECORD "segment_time = 10ms\n", NULL, "F:5:", "shorter than one frame"},
-    {PATTERN RECORD "segment_size = 4MB\n", NULL, "F:5:", "smaller than one frame with its header (4056KiB)"},
+    {PATTERN RECORD "segment_size = 4MB\n", NULL, "F:5:", "smaller than a file of one frame (4060KiB)"},
     {PATTERN RECORD "segment_size = 4194304\n", NULL, "F:5:", "missing unit"},
     {PATTERN RECORD "sync = sometimes\n", NULL, "F:5:", "none, segment, or a time"},
     {PATTERN RECORD "sync = 1ms\n", NULL, "F:5:", "out of range: 10ms to 1h"},
     {PATTERN RECORD "checksum = md5\n", NULL, "F:5:", "write auto, crc32 or none"},
     {PATTERN RECORD "when_full = overwrite-oldest\nsegment_time = none\n", NULL, "F:5:", "removes whole files"},
-    {PATTERN RECORD "when_full = overwrite-oldest\nkeep_free = 0\n", NULL, "F:6:", "makes room before the disk is full"},
     {PATTERN RECORD "trigger = /run/t\n", NULL, "F:5:", "needs prerecord above 0"},
     {PATTERN RECORD "prerecord = 1h\n", NULL, "F:5:", "out of range: 0s to 10m"},
-    {V4L2 "memory = mmap\n" RECORD "prerecord = 1s\n", NULL, "F:6:", "needs 62 frames in memory"},
+    {V4L2 "memory = mmap\n" RECORD "prerecord = 1s\n", NULL, "F:6:", "needs more than 64 frames in memory"},
     {PATTERN "dir = /tmp\n" RECORD, NULL, "F:3:", "it belongs in [record]"},
     /* realtime */
     {PATTERN RECORD "[realtime]\npriority = 100\n", NULL, "F:6:", "out of range: 0 to 99"},
