@@ -189,7 +189,7 @@ START_TEST(file_systems_and_mount_options)
 }
 END_TEST
 
-START_TEST(blanks_in_a_mount_point)
+START_TEST(mount_points_are_told_apart)
 {
     struct sl_host_dir dir;
     char spaced[160], escaped[192];
@@ -202,6 +202,10 @@ START_TEST(blanks_in_a_mount_point)
     ck_assert_str_eq(dir.mount, spaced);
     ck_assert_str_eq(dir.fs, "xfs");
     ck_assert(!dir.error && dir.writable && !dir.discard);
+    sl_host_read_dir(&dir, root, disk);
+    ck_assert_str_eq(dir.fs, "ext4");
+    /* a mount point that only begins like the path is another place */
+    put("/proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 8:2 / %.*s rw - xfs /dev/b rw\n", (int)strlen(disk) - 1, disk);
     sl_host_read_dir(&dir, root, disk);
     ck_assert_str_eq(dir.fs, "ext4");
 }
@@ -280,7 +284,7 @@ int main(void)
     tcase_add_test(tc, limits_without_capabilities);
     tcase_add_test(tc, cpus_that_are_not_there);
     tcase_add_test(tc, file_systems_and_mount_options);
-    tcase_add_test(tc, blanks_in_a_mount_point);
+    tcase_add_test(tc, mount_points_are_told_apart);
     tcase_add_test(tc, directories_that_are_missing_or_none);
     tcase_add_test(tc, space_that_is_kept_free);
     tcase_add_test(tc, devices_and_rings);
