@@ -73,8 +73,9 @@ enum sl_recorder_counter {
     SL_RECORDER_BYTES_COPIED,
     SL_RECORDER_DISK_ERROR,
     SL_RECORDER_DISK_FULL,
-    SL_RECORDER_DISK_LATE, /* frames missing between two that were taken, beyond what capture says it lost */
-    SL_RECORDER_UNTRIGGERED,
+    SL_RECORDER_DISK_LATE,   /* frames missing between two that were taken, beyond what capture says it lost */
+    SL_RECORDER_ABANDONED,   /* given up in a hurry, unsubmitted: disk_late as well, but not counted in DISK_LATE */
+    SL_RECORDER_UNTRIGGERED, /* came while armed and were let go: nobody expects them */
     SL_RECORDER_SHORT_WRITES,
     SL_RECORDER_SUBMITS,
     SL_RECORDER_SYNCS,
@@ -82,6 +83,19 @@ enum sl_recorder_counter {
     SL_RECORDER_COUNTERS
 };
 extern const struct sl_counter_def sl_recorder_counter_defs[SL_RECORDER_COUNTERS];
+
+/* A step down from what was wanted: code of SL_EVENT_STEP_DOWN; `first` is the segment where there is one. */
+enum sl_recorder_step {
+    SL_STEP_BUFFERED,     /* no O_DIRECT */
+    SL_STEP_UNREGISTERED, /* pages are pinned for each write anew */
+    SL_STEP_BOUNCED,      /* each frame is copied */
+    SL_STEP_NO_CHECKSUM,
+    SL_STEP_SYNC_FAILED,   /* a segment could not be synced: the next one was begun */
+    SL_STEP_FORMAT_FAILED, /* a segment could not be pre-formatted any further */
+    SL_STEP_EXTEND_FAILED, /* a segment could not be extended */
+    SL_STEP_COUNT
+};
+const char *sl_recorder_step_name(enum sl_recorder_step step); /* NULL for a value out of range */
 
 /* The path that was found to work, settled in open. */
 struct sl_recorder_path {
