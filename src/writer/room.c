@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Room on the disk: how much there is, and how more is made.
+ *
+ * Thread: house-keeper. An old recording is removed a piece at a time, because where the file system discards freed blocks at
+ * once, a gigabyte unlinked in one go holds up the writes of the file being recorded for up to a second. It is renamed to `.gone`
+ * first, so that nobody takes what is left of it for a recording, and a run that is killed meanwhile leaves something the next
+ * run recognises and removes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "writer/housekeeper.h"
+
+static const uint64_t step_bytes = 64ULL << 20;
+
+/* Bytes that may still be taken, what is to be kept free not counted. */
+static int room_left(const struct sl_run *run, uint64_t *bytes)
+{
+    uint64_t free_bytes;
+    int rc = run->space.free_bytes(run->space.self, run->dir_fd, &free_bytes);
+
+    if (rc == 0)
+        *bytes = free_bytes > run->cfg.keep_free_bytes ? free_bytes - run->cfg.keep_free_bytes : 0;
+    return rc;
+}
+
+static bool begin(struct sl_room *room, const struct sl_run *run, uint64_t keep_from)
+{
+    char file[SL_FILE_NAME_BYTES - sizeof(".gone")];
+    struct sl_file_id id;
+    struct stat stat;
+    int fd = sl_files_oldest(run->dir_fd, run->name, run->stamp, keep_from, &id, file, sizeof(file));
+
+    if (fd < 0)
+        return false;
+    snprintf(room->file, sizeof(room->file), "%s.gone", file);
+    if (fstat(fd, &stat) || renameat(run->dir_fd, file, run->dir_fd, room->file)) {
+        close(fd);
+        return false;
+    }
+    room->fd = fd;
+    room->number = strcmp(id.stamp, run->stamp) == 0 ? id.number : 0;
+    room->left_bytes = (uint64_t)stat.st_size;
+    room->freed_bytes = (uint64_t)stat.st_blocks * 512;
+    return true;
+}
+
+bool sl_room_remove_piece(struct sl_room *room, const struct sl_run *run, uint64_t keep_from)
+{
+    if (room->fd < 0)
+        return begin(room, run, keep_from);
+    if (room->left_bytes > step_bytes) {
+        room->left_bytes -= step_bytes;
+        if (ftruncate(room->fd, (off_t)room->left_bytes) == 0)
+            return true;
+    }
+    unlinkat(run->dir_fd, room->file, 0);
+    close(room->fd);
+    room->fd = -1;
+    room->removed = true;
+    return true;
+}
+
+int sl_room_make(struct sl_room *room, const struct sl_run *run, uint64_t bytes, uint64_t keep_from)
+{
+    uint64_t left;
+    int rc = room_left(run, &left);
+
+    if (rc < 0 || left >= bytes)
+        return rc;
+    if (run->cfg.when_full != SL_WHEN_FULL_OVERWRITE_OLDEST)
+        return -ENOSPC;
+    return sl_room_remove_piece(room, run, keep_from) ? -EAGAIN : -ENOSPC;
+}
+
+int sl_room_settle(const struct sl_run *run, uint64_t *bytes, uint64_t least)
+{
+    uint64_t left;
+    int rc = room_left(run, &left);
+
+    if (rc < 0)
+        return rc;
+    while (*bytes > left && *bytes > least)
+        *bytes = *bytes / 2 > least ? *bytes / 2 / SL_PAGE_BYTES * SL_PAGE_BYTES : least;
+    return *bytes <= left ? 0 : -ENOSPC;
+}
