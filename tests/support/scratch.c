@@ -109,3 +109,34 @@ uint64_t scratch_size(const char *path)
     need(!stat(path, &status), path);
     return (uint64_t)status.st_size;
 }
+
+uint64_t scratch_used(void)
+{
+    DIR *dir = opendir(directory);
+    struct dirent *entry;
+    struct stat stat;
+    uint64_t bytes = 0;
+
+    need(dir != NULL, directory);
+    while ((entry = readdir(dir)))
+        if (!fstatat(dirfd(dir), entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) && S_ISREG(stat.st_mode))
+            bytes += (uint64_t)stat.st_blocks * 512;
+    closedir(dir);
+    return bytes;
+}
+
+unsigned scratch_count(const char *suffix)
+{
+    DIR *dir = opendir(directory);
+    struct dirent *entry;
+    unsigned count = 0;
+
+    need(dir != NULL, directory);
+    while ((entry = readdir(dir))) {
+        size_t length = strlen(entry->d_name), end = strlen(suffix);
+
+        count += entry->d_name[0] != '.' && length >= end && strcmp(entry->d_name + length - end, suffix) == 0;
+    }
+    closedir(dir);
+    return count;
+}

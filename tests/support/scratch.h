@@ -20,4 +20,7 @@ void scratch_read(const char *path, uint64_t offset, void *data, size_t bytes);
 void scratch_flip(const char *path, uint64_t offset, uint8_t bits);
 uint64_t scratch_size(const char *path);
 
+uint64_t scratch_used(void);                /* bytes that all files in it take on the disk */
+unsigned scratch_count(const char *suffix); /* files whose names end so */
+
 #endif
