@@ -67,7 +67,7 @@ bool sl_room_remove_piece(struct sl_room *room, const struct sl_run *run, uint64
 
 int sl_room_make(struct sl_room *room, const struct sl_run *run, uint64_t bytes, uint64_t keep_from)
 {
-    uint64_t left;
+    uint64_t left = 0;
     int rc = room_left(run, &left);
 
     if (rc < 0 || left >= bytes)
@@ -79,7 +79,7 @@ int sl_room_make(struct sl_room *room, const struct sl_run *run, uint64_t bytes,
 
 int sl_room_settle(const struct sl_run *run, uint64_t *bytes, uint64_t least)
 {
-    uint64_t left;
+    uint64_t left = 0;
     int rc = room_left(run, &left);
 
     if (rc < 0)
