@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/event_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+
+static json_t *with_error(json_t *fields, int64_t error)
+{
+    if (error)
+        json_object_set_new(fields, "error", json_string(strerror((int)-error)));
+    return fields;
+}
+
+static void report_loss(struct sl_ledger *ledger, const struct sl_event *event)
+{
+    const char *cause = sl_loss_name((enum sl_loss)event->code);
+    json_t *fields = json_pack("{s:s, s:I, s:I, s:n}", "cause", cause ? cause : "unknown", "first", (json_int_t)event->first, "count",
+                               (json_int_t)event->count, "verdict");
+
+    sl_log(SL_LOG_WARNING, "lost %llu frame(s) from %llu on: %s%s%s", (unsigned long long)event->count, (unsigned long long)event->first,
+           cause ? cause : "unknown", event->error ? ": " : "", event->error ? strerror((int)-event->error) : "");
+    sl_ledger_write(ledger, "loss", with_error(fields, event->error));
+}
+
+static void report_anomaly(struct sl_ledger *ledger, const struct sl_event *event)
+{
+    const char *name = sl_anomaly_name((enum sl_anomaly)event->code);
+
+    sl_log(SL_LOG_WARNING, "sensor: %s at frame %llu", name ? name : "anomaly", (unsigned long long)event->first);
+    sl_ledger_write(ledger, "anomaly",
+                    json_pack("{s:s, s:I, s:I}", "kind", name ? name : "unknown", "frame", (json_int_t)event->first, "count",
+                              (json_int_t)event->count));
+}
+
+static void report_segment(const struct sl_pipeline *p, struct sl_ledger *ledger, const struct sl_event *event)
+{
+    char path[4096];
+    json_t *fields = json_pack("{s:I}", "segment", (json_int_t)event->first);
+
+    if (sl_recorder_segment_path(p->recorder, event->first, path, sizeof path) == 0)
+        json_object_set_new(fields, "file", json_string(path));
+    if (event->kind == SL_EVENT_SEGMENT_CLOSE)
+        json_object_set_new(fields, "frames", json_integer((json_int_t)event->count));
+    if (event->kind == SL_EVENT_SEGMENT_GONE)
+        json_object_set_new(fields, "bytes", json_integer((json_int_t)event->count));
+    sl_ledger_write(ledger,
+                    event->kind == SL_EVENT_SEGMENT_OPEN    ? "segment_open"
+                    : event->kind == SL_EVENT_SEGMENT_CLOSE ? "segment_close"
+                                                            : "segment_removed",
+                    with_error(fields, event->error));
+}
+
+void sl_event_report(const struct sl_pipeline *p, struct sl_ledger *ledger, enum sl_event_origin origin, const struct sl_event *event)
+{
+    const char *from = origin == SL_FROM_CAPTURE ? "capture" : "recorder";
+
+    switch (event->kind) {
+    case SL_EVENT_LOSS:
+        report_loss(ledger, event);
+        break;
+    case SL_EVENT_ANOMALY:
+        report_anomaly(ledger, event);
+        break;
+    case SL_EVENT_SEGMENT_OPEN:
+    case SL_EVENT_SEGMENT_CLOSE:
+    case SL_EVENT_SEGMENT_GONE:
+        report_segment(p, ledger, event);
+        break;
+    case SL_EVENT_STEP_DOWN:
+        sl_ledger_write(ledger, "step_down", with_error(json_pack("{s:s, s:i}", "by", from, "step", (int)event->code), event->error));
+        break;
+    default:
+        sl_ledger_write(ledger, "state", with_error(json_pack("{s:s, s:i}", "of", from, "state", (int)event->code), event->error));
+        break;
+    }
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/summary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/build_info.h"
+#include "app/recording_text.h"
+
+static json_t *quantiles(const struct sl_histogram *histogram, bool with_tail)
+{
+    json_t *object = json_pack("{s:I, s:I}", "p50", (json_int_t)sl_histogram_quantile(histogram, 0.5), "p99",
+                               (json_int_t)sl_histogram_quantile(histogram, 0.99));
+
+    if (with_tail)
+        json_object_set_new(object, "p999", json_integer((json_int_t)sl_histogram_quantile(histogram, 0.999)));
+    json_object_set_new(object, "max", json_integer((json_int_t)sl_counter_read(&histogram->max)));
+    return object;
+}
+
+json_t *sl_books_json(const struct sl_books *books)
+{
+    return json_pack("{s:I, s:I, s:I, s:o, s:b}", "expected", (json_int_t)books->expected, "captured", (json_int_t)books->captured,
+                     "recorded", (json_int_t)books->recorded, "lost", sl_losses_json(books->lost), "balanced", sl_books_balanced(books));
+}
+
+bool sl_summary_zero_copy(const struct sl_pipeline *p)
+{
+    const struct sl_recorder_path *path = sl_recorder_path(p->recorder);
+
+    return path->direct && !path->bounced && sl_recorder_counter(p->recorder, SL_RECORDER_BYTES_COPIED) == 0;
+}
+
+static json_t *sensor_json(const struct sl_pipeline *p, const char *source)
+{
+    const struct sl_capture_info *info = sl_capture_info(p->capture);
+    char fps[32];
+
+    if (info->format.fps.den == 1)
+        snprintf(fps, sizeof fps, "%u", info->format.fps.num);
+    else
+        snprintf(fps, sizeof fps, "%u/%u", info->format.fps.num, info->format.fps.den);
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:b, s:i, s:i, s:i, s:s}", "source", source, "device", info->device,
+                     "format", info->format.pixel->name, "width", (int)info->format.width, "height", (int)info->format.height, "fps", fps,
+                     "memory", p->memory->kind, "pages", p->memory->pages, "zero_copy", sl_summary_zero_copy(p), "slots",
+                     (int)p->memory->slots, "indices", (int)info->indices, "ring_frames", (int)p->ring_frames, "granted", info->granted);
+}
+
+static json_t *files_json(const struct sl_pipeline *p)
+{
+    json_t *files = json_array();
+    uint64_t segments = sl_recorder_counter(p->recorder, SL_RECORDER_SEGMENTS);
+    char path[4096];
+
+    for (uint64_t n = 1; n <= segments; n++)
+        if (sl_recorder_segment_path(p->recorder, n, path, sizeof path) == 0 && access(path, F_OK) == 0)
+            json_array_append_new(files, json_string(path));
+    return files;
+}
+
+static json_t *record_json(const struct sl_pipeline *p, double seconds)
+{
+    const struct sl_recorder_path *path = sl_recorder_path(p->recorder);
+    uint64_t bytes = sl_recorder_counter(p->recorder, SL_RECORDER_BYTES);
+
+    return json_pack("{s:o, s:s, s:I, s:f, s:o, s:I, s:b, s:b, s:b, s:b, s:s, s:I, s:I, s:I}", "files", files_json(p), "ledger",
+                     sl_recorder_ledger_path(p->recorder), "bytes", (json_int_t)bytes, "mb_per_s",
+                     seconds > 0 ? (double)bytes / 1e6 / seconds : 0.0, "write_us", quantiles(sl_recorder_write_us(p->recorder), true),
+                     "bytes_copied", (json_int_t)sl_recorder_counter(p->recorder, SL_RECORDER_BYTES_COPIED), "direct", path->direct,
+                     "registered", path->registered, "bounced", path->bounced, "checksum", path->checksum, "reason", path->reason,
+                     "segments", (json_int_t)sl_recorder_counter(p->recorder, SL_RECORDER_SEGMENTS), "untriggered",
+                     (json_int_t)sl_recorder_counter(p->recorder, SL_RECORDER_UNTRIGGERED), "submits",
+                     (json_int_t)sl_recorder_counter(p->recorder, SL_RECORDER_SUBMITS));
+}
+
+json_t *sl_summary_json(const struct sl_pipeline *p, const struct sl_run_facts *facts)
+{
+    struct sl_books books;
+    double gb = (double)sl_recorder_counter(p->recorder, SL_RECORDER_BYTES) / 1e9;
+    double cpu = facts->cpu_user_s + facts->cpu_sys_s;
+
+    sl_pipeline_books(p, &books);
+    return json_pack("{s:s, s:s, s:i, s:o, s:f, s:o, s:o, s:[], s:{s:o, s:o}, s:{s:f, s:f, s:f}, s:{s:s, s:n, s:n, s:n}}", "version",
+                     sl_build_version(), "config", facts->config_path, "exit", facts->exit_code, "sensor", sensor_json(p, facts->source),
+                     "seconds", facts->seconds, "frames", sl_books_json(&books), "record", record_json(p, facts->seconds), "streams",
+                     "latency_us", "dqbuf_to_submit", quantiles(sl_recorder_submit_us(p->recorder), false), "dqbuf_to_durable",
+                     quantiles(sl_recorder_durable_us(p->recorder), false), "cpu", "user_s", facts->cpu_user_s, "sys_s", facts->cpu_sys_s,
+                     "s_per_gb", gb > 0 ? cpu / gb : 0.0, "bus", "pmu", "none", "utilisation", "burst_bytes", "verdict");
+}
+
+int sl_summary_write(json_t *summary, const char *path, struct sl_error *err)
+{
+    char temporary[4096];
+    int code = 0;
+
+    if (!strcmp(path, "-")) {
+        if (json_dumpf(summary, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0 || putchar('\n') == EOF || fflush(stdout) == EOF)
+            return sl_fail(err, -EIO, "summary: cannot write to the standard output");
+        return 0;
+    }
+    if (snprintf(temporary, sizeof temporary, "%s.part", path) >= (int)sizeof temporary)
+        return sl_fail(err, -ENAMETOOLONG, "summary: the path is too long");
+    FILE *file = fopen(temporary, "we");
+
+    if (!file) {
+        code = -errno;
+        return sl_fail(err, code, "summary %s: %s", temporary, strerror(-code));
+    }
+    if (json_dumpf(summary, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0 || fputc('\n', file) == EOF)
+        code = -EIO;
+    if (fclose(file) == EOF && code == 0)
+        code = -errno;
+    if (code == 0 && rename(temporary, path) < 0)
+        code = -errno;
+    if (code < 0) {
+        unlink(temporary);
+        return sl_fail(err, code, "summary %s: %s", path, strerror(-code));
+    }
+    return 0;
+}
+
+void sl_summary_print(const struct sl_pipeline *p, const struct sl_run_facts *facts, FILE *to)
+{
+    const struct sl_recorder_path *path = sl_recorder_path(p->recorder);
+    const struct sl_histogram *write_us = sl_recorder_write_us(p->recorder);
+    uint64_t bytes = sl_recorder_counter(p->recorder, SL_RECORDER_BYTES);
+    char losses[SL_LOSSES_TEXT];
+    struct sl_books books;
+
+    sl_pipeline_books(p, &books);
+    sl_losses_text(books.lost, losses);
+    fprintf(to, "frames   expected %llu, recorded %llu, ", (unsigned long long)books.expected, (unsigned long long)books.recorded);
+    fprintf(to, "lost %llu%s%s%s, books %s\n", (unsigned long long)sl_books_lost(&books), sl_books_lost(&books) ? " (" : "",
+            sl_books_lost(&books) ? losses : "", sl_books_lost(&books) ? ")" : "", sl_books_balanced(&books) ? "balanced" : "NOT BALANCED");
+    fprintf(to, "disk     %.2f GB in %.2f s, %.1f MB/s; a write took %.1f ms (median), %.1f ms (p99), %.1f ms (max)\n", (double)bytes / 1e9,
+            facts->seconds, facts->seconds > 0 ? (double)bytes / 1e6 / facts->seconds : 0.0,
+            (double)sl_histogram_quantile(write_us, 0.5) / 1e3, (double)sl_histogram_quantile(write_us, 0.99) / 1e3,
+            (double)sl_counter_read(&write_us->max) / 1e3);
+    fprintf(to, "path     %s memory (%s), %s, %s buffers, %s\n", p->memory->kind, p->memory->pages,
+            path->direct ? "O_DIRECT" : "page cache", path->registered ? "registered" : "unregistered",
+            path->bounced ? "one copy a frame" : "no copy");
+    fprintf(to, "cpu      %.2f s user, %.2f s system\n", facts->cpu_user_s, facts->cpu_sys_s);
+}

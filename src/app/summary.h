@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SL_APP_SUMMARY_H
+#define SL_APP_SUMMARY_H
+
+#include <jansson.h>
+
+#include "app/config.h"
+#include "app/pipeline.h"
+
+/* The account of a run, as JSON (fields: docs/summary.md). Control thread, with every agent ended or at a quiet moment. */
+
+struct sl_run_facts {
+    const char *config_path;
+    const char *source; /* "v4l2", "pattern", "replay" */
+    int exit_code;
+    double seconds; /* from the first to the last moment of the run */
+    double cpu_user_s, cpu_sys_s;
+};
+
+/* Returned reference is the caller's; NULL without memory. */
+json_t *sl_summary_json(const struct sl_pipeline *pipeline, const struct sl_run_facts *facts);
+
+/* The books alone: {"expected", "captured", "recorded", "lost": {…}, "balanced"}. */
+json_t *sl_books_json(const struct sl_books *books);
+
+/* True when the payload goes from the sensor's memory to the disk without the CPU touching it. */
+bool sl_summary_zero_copy(const struct sl_pipeline *pipeline);
+
+/* Writes the summary to `path` ("-": stdout), whole or not at all. */
+int sl_summary_write(json_t *summary, const char *path, struct sl_error *err);
+
+/* A few lines for a person. */
+void sl_summary_print(const struct sl_pipeline *pipeline, const struct sl_run_facts *facts, FILE *to);
+
+#endif
