@@ -78,11 +78,20 @@ static bool parse_bool(const char *text, int64_t *value)
     return parse_number(text, value) && (*value == 0 || *value == 1);
 }
 
-/* An entry's text, or its number. What there is goes into list. */
+static void menu_label(const struct v4l2_query_ext_ctrl *control, const struct v4l2_querymenu *entry, char *label, size_t bytes)
+{
+    if (control->type == V4L2_CTRL_TYPE_INTEGER_MENU)
+        snprintf(label, bytes, "%lld", (long long)entry->value);
+    else
+        snprintf(label, bytes, "%.*s", (int)sizeof(entry->name), (const char *)entry->name);
+}
+
+/* An entry's number, or else its text. What there is goes into list. */
 static bool parse_menu(const struct sl_v4l2 *dev, const struct v4l2_query_ext_ctrl *control, const char *text, int64_t *value, char *list,
                        size_t bytes)
 {
-    bool is_number = parse_number(text, value);
+    int64_t number;
+    bool is_number = parse_number(text, &number);
     bool known = false;
 
     list[0] = '\0';
@@ -92,14 +101,15 @@ static bool parse_menu(const struct sl_v4l2 *dev, const struct v4l2_query_ext_ct
 
         if (sl_v4l2_ioctl(dev, VIDIOC_QUERYMENU, &entry) < 0)
             continue; /* menus may have holes */
-        if (control->type == V4L2_CTRL_TYPE_INTEGER_MENU)
-            snprintf(label, sizeof(label), "%lld", (long long)entry.value);
-        else
-            snprintf(label, sizeof(label), "%.*s", (int)sizeof(entry.name), (const char *)entry.name);
+        menu_label(control, &entry, label, sizeof(label));
         sl_v4l2_append(list, bytes, "%s%lld=%s", list[0] ? ", " : "", (long long)i, label);
-        if (!known && (is_number ? *value == i : !strcasecmp(text, label))) {
+        if (is_number && number == i) {
             *value = i;
-            known = true;
+            return true;
+        }
+        if (!known && !strcasecmp(text, label)) {
+            *value = i;
+            known = true; /* a later entry may still have this number */
         }
     }
     return known;
