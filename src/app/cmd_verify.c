@@ -142,9 +142,10 @@ static json_t *file_json(const struct report *report, const char *path, const st
     if (!object)
         object = json_object(); /* the name is no UTF-8 text */
     json_object_set_new(object, "frames",
-                        json_pack("{s:I, s:I, s:I, s:I, s:I}", "good", (json_int_t)verdicts[SL_SLOT_GOOD], "unproven",
+                        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "good", (json_int_t)verdicts[SL_SLOT_GOOD], "unproven",
                                   (json_int_t)verdicts[SL_SLOT_UNPROVEN], "torn", (json_int_t)verdicts[SL_SLOT_TORN], "damaged",
-                                  (json_int_t)verdicts[SL_SLOT_DAMAGED], "empty", (json_int_t)verdicts[SL_SLOT_EMPTY]));
+                                  (json_int_t)verdicts[SL_SLOT_DAMAGED], "empty", (json_int_t)verdicts[SL_SLOT_EMPTY], "undone",
+                                  (json_int_t)result->undone));
     if (result->frames) {
         json_object_set_new(object, "first", json_integer((json_int_t)result->first.number));
         json_object_set_new(object, "last", json_integer((json_int_t)result->last.number));

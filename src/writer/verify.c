@@ -306,6 +306,7 @@ static int verify_slot(struct verifier *v, uint64_t slot)
             rc = v->sink->frame(v->sink->context, &record, v->payload);
     } else {
         sl_audit_hole(v->audit);
+        v->result->undone += verdict != SL_SLOT_EMPTY && slot < v->result->completed;
         if (verdict != SL_SLOT_EMPTY)
             report_bad_slot(v, slot, verdict, &record);
     }

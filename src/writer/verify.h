@@ -27,6 +27,7 @@ struct sl_verify_result {
     struct sl_recording_info info;
     uint64_t verdicts[SL_SLOT_DAMAGED + 1]; /* slots by enum sl_slot_verdict */
     uint64_t completed;                     /* slots below this one were complete on the store, as far as the file says */
+    uint64_t undone;                        /* torn or damaged, though they were complete once: of slots below `completed` */
     uint64_t frames;                        /* with a header page that is right: good, unproven and torn */
     struct sl_frame_record first, last;     /* of these */
     int64_t highest_ns;                     /* time among these; a device's clock may have gone back */

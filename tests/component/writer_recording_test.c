@@ -204,6 +204,8 @@ START_TEST(test_torn_payload)
     verified_read(scratch_path("torn.mkv"), &verified);
     ck_assert_uint_eq(verified.result.verdicts[SL_SLOT_TORN], 1);
     ck_assert_uint_eq(verified.result.verdicts[SL_SLOT_GOOD], 7);
+    ck_assert_uint_eq(verified.result.completed, 4);
+    ck_assert_uint_eq(verified.result.undone, 0);
     ck_assert_ptr_nonnull(strstr(verified.text, "slot 6: frame 6 does not match its checksum"));
 
     /* also when nobody asks for the payload: no later page says that slot 6 was complete */
@@ -211,6 +213,11 @@ START_TEST(test_torn_payload)
     ck_assert_int_eq(sl_recording_slot(recording, 6, false, &record), SL_SLOT_TORN);
     ck_assert_uint_eq(record.number, 6);
     sl_recording_close(recording);
+
+    scratch_write(scratch_path("torn.mkv"), sl_layout_payload_at(&made.layout, 3) + 4096, zeros, sizeof zeros);
+    verified_read(scratch_path("torn.mkv"), &verified);
+    ck_assert_uint_eq(verified.result.verdicts[SL_SLOT_TORN], 2);
+    ck_assert_uint_eq(verified.result.undone, 1); /* slot 3: the last page says that it was complete */
 }
 END_TEST
 
