@@ -21,4 +21,5 @@ same() {
 
 same configs/reference.ini --print-reference
 same docs/config.md --print-docs
+same docs/counters.md --print-counters
 exit "$failed"
