@@ -72,7 +72,7 @@ static int open_host_memory(struct sl_pipeline *p, const struct sl_config *confi
 {
     const struct sl_capture_info *info = sl_capture_info(p->capture);
     struct sl_memory *memory;
-    int rc = sl_memory_host(&memory, ring_frames + info->indices, info->format.frame_bytes, (enum sl_hugepages)config->ring.hugepages, err);
+    int rc = sl_memory_host(&memory, ring_frames + info->indices, info->slot_bytes, (enum sl_hugepages)config->ring.hugepages, err);
 
     if (rc < 0)
         return rc;
