@@ -13,7 +13,7 @@
 
 enum { MAX_CONTROLS = 1024, NAME_BYTES = 64 };
 
-static void to_name(const char *from, size_t from_bytes, char *name)
+void sl_v4l2_control_name(const char *from, size_t from_bytes, char *name)
 {
     size_t used = 0;
     bool gap = false;
@@ -47,7 +47,7 @@ static bool find_control(const struct sl_v4l2 *dev, const char *name, struct v4l
 
         if (query.type == V4L2_CTRL_TYPE_CTRL_CLASS || query.flags & V4L2_CTRL_FLAG_DISABLED)
             continue;
-        to_name(query.name, sizeof(query.name), candidate);
+        sl_v4l2_control_name(query.name, sizeof(query.name), candidate);
         if (!strcmp(candidate, name)) {
             *found = query;
             return true;
@@ -196,7 +196,7 @@ int sl_v4l2_set_controls(const struct sl_v4l2 *dev, const char *controls, struct
         if (!value)
             return sl_fail(err, -EINVAL, "v4l2 %s: controls: `%s` is not NAME=VALUE", dev->path, pair);
         *value++ = '\0';
-        to_name(pair, sizeof(pair), name);
+        sl_v4l2_control_name(pair, sizeof(pair), name);
         ret = set_one(dev, name, value, err);
         if (ret < 0)
             return ret;

@@ -71,6 +71,8 @@ void sl_v4l2_timings_name(const struct v4l2_dv_timings *timings, char *text, siz
 
 /* v4l2_format.c: asks, reads back, refuses what is not what was asked. Fills format, memory_planes, sizeimage. */
 int sl_v4l2_set_format(struct sl_v4l2 *dev, const struct sl_capture_cfg *cfg, struct sl_error *err);
+/* What is set now, without setting anything: memory_planes, sizeimage and a format that only says how long the planes are. */
+int sl_v4l2_present_format(struct sl_v4l2 *dev, uint32_t *fourcc, uint32_t *width, uint32_t *height);
 /* Everything the device offers as one line, for error texts. */
 void sl_v4l2_offers(const struct sl_v4l2 *dev, char *text, size_t bytes);
 
@@ -84,6 +86,8 @@ struct sl_colour sl_v4l2_colour(uint32_t colorspace, uint32_t ycbcr_enc, uint32_
 
 /* v4l2_controls.c: "NAME=V,NAME=V". */
 int sl_v4l2_set_controls(const struct sl_v4l2 *dev, const char *controls, struct sl_error *err);
+/* "White Balance, Auto" → "white_balance_auto"; name holds 64 bytes. */
+void sl_v4l2_control_name(const char *from, size_t from_bytes, char *name);
 /* The driver's minimum of queued buffers; 1 when it does not say. */
 unsigned sl_v4l2_min_buffers(const struct sl_v4l2 *dev);
 

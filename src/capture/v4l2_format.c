@@ -94,6 +94,33 @@ static void read_granted(const struct sl_v4l2 *dev, const struct v4l2_format *fm
     }
 }
 
+int sl_v4l2_present_format(struct sl_v4l2 *dev, uint32_t *fourcc, uint32_t *width, uint32_t *height)
+{
+    struct v4l2_format fmt = {.type = dev->type};
+    struct granted got;
+    int ret = sl_v4l2_ioctl(dev, VIDIOC_G_FMT, &fmt);
+
+    if (ret < 0)
+        return ret;
+    read_granted(dev, &fmt, &got);
+    *fourcc = got.fourcc;
+    *width = got.width;
+    *height = got.height;
+    dev->memory_planes = got.planes <= SL_MAX_PLANES ? got.planes : 0;
+    dev->format.frame_bytes = 0;
+    for (unsigned p = 0; p < dev->memory_planes; p++) {
+        if (!got.sizeimage[p] || got.sizeimage[p] > UINT32_MAX - dev->format.frame_bytes) {
+            dev->memory_planes = 0;
+            break;
+        }
+        dev->sizeimage[p] = dev->format.bytesperline[p] = got.sizeimage[p];
+        dev->format.lines[p] = 1;
+        dev->format.offset[p] = dev->format.frame_bytes;
+        dev->format.frame_bytes += got.sizeimage[p];
+    }
+    return 0;
+}
+
 static int ask(struct sl_v4l2 *dev, uint32_t fourcc, const struct sl_capture_cfg *cfg, struct granted *out, struct sl_error *err)
 {
     struct v4l2_format fmt = {.type = dev->type};

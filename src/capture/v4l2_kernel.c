@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libv4l2.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,13 +14,15 @@
 
 static int kernel_open(void *self, const char *path)
 {
+    struct v4l2_capability cap;
     int fd, ret;
 
     (void)self;
     fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    if (v4l2_fd_open(fd, V4L2_DISABLE_CONVERSION) < 0) {
+    /* asked past the library: it writes to stderr about what is no V4L2 device */
+    if (ioctl(fd, VIDIOC_QUERYCAP, &cap) < 0 || v4l2_fd_open(fd, V4L2_DISABLE_CONVERSION) < 0) {
         ret = -errno;
         close(fd);
         return ret;
