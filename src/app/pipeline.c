@@ -19,14 +19,6 @@
 
 enum { EVENT_RING = 1024 };
 
-/* Frames in `ns` at `fps`, rounded up. */
-static unsigned frames_in(int64_t ns, struct sl_rational fps)
-{
-    uint64_t per = (uint64_t)fps.den * SL_NS_PER_S;
-
-    return (unsigned)(((unsigned __int128)(uint64_t)ns * fps.num + per - 1) / per);
-}
-
 static void capture_cfg(const struct sl_config *config, const struct sl_run_limit *limit, struct sl_capture_cfg *cfg)
 {
     *cfg = (struct sl_capture_cfg){
@@ -148,15 +140,6 @@ static int open_recorder(struct sl_pipeline *p, const struct sl_config *config, 
     return sl_recorder_open(&p->recorder, &cfg, &deps, err);
 }
 
-static unsigned ring_frames(const struct sl_config *config, struct sl_rational fps)
-{
-    unsigned frames = config->ring.depth_slots ? (unsigned)config->ring.depth_slots : frames_in(config->ring.depth_ns, fps);
-
-    if (config->record.prerecord)
-        frames += frames_in(config->record.prerecord, fps);
-    return frames ? frames : 1;
-}
-
 int sl_pipeline_open(struct sl_pipeline *p, const struct sl_config *config, const struct sl_run_limit *limit, const struct sl_clock *clock,
                      struct sl_error *err)
 {
@@ -170,7 +153,7 @@ int sl_pipeline_open(struct sl_pipeline *p, const struct sl_config *config, cons
     }
     if ((rc = open_capture(p, config, limit, err)) < 0)
         goto fail;
-    if ((rc = open_memory(p, config, ring_frames(config, sl_capture_info(p->capture)->format.fps), err)) < 0) {
+    if ((rc = open_memory(p, config, sl_config_ring_frames(config, sl_capture_info(p->capture)->format.fps), err)) < 0) {
         sl_fail_context(err, rc, "frame memory");
         goto fail;
     }
@@ -205,7 +188,11 @@ int sl_pipeline_start(struct sl_pipeline *p, const struct sl_config *config, str
 void sl_pipeline_stop_capture(struct sl_pipeline *p, int result)
 {
     int64_t stop_ns = sl_now_ns(p->clock);
+    int ended;
 
+    /* A sensor that came to its end by itself (limit, end of a replay) owes nothing more. */
+    if (!sl_runner_running(p->capture_runner, &ended) && (ended == 0 || ended == -ESHUTDOWN))
+        stop_ns = 0;
     sl_runner_close(p->capture_runner);
     p->capture_runner = NULL;
     sl_capture_finish(p->capture, stop_ns, result < 0 ? SL_LOSS_DEVICE_GONE : SL_LOSS_SENSOR_GAP);
