@@ -21,8 +21,10 @@ static int kernel_open(void *self, const char *path)
     fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    /* asked past the library: it writes to stderr about what is no V4L2 device */
-    if (ioctl(fd, VIDIOC_QUERYCAP, &cap) < 0 || v4l2_fd_open(fd, V4L2_DISABLE_CONVERSION) < 0) {
+    /* Asked past the library, which writes to stderr about what is no V4L2 device; the caller asks again and says so. */
+    if (ioctl(fd, VIDIOC_QUERYCAP, &cap) < 0)
+        return fd;
+    if (v4l2_fd_open(fd, V4L2_DISABLE_CONVERSION) < 0) {
         ret = -errno;
         close(fd);
         return ret;
