@@ -301,7 +301,7 @@ START_TEST(no_device)
 {
     ck_assert_int_eq(sl_probe_device_ops(&g_report, &g_fake.ops, "/dev/nothing", &g_err), -ENOENT);
     ck_assert_int_eq(sl_probe_device(&g_report, "/dev/null", &g_err), -ENOTTY);
-    ck_assert_str_eq(g_err.text, "v4l2 /dev/null: open: Inappropriate ioctl for device: this is no V4L2 device");
+    ck_assert_str_eq(g_err.text, "v4l2 /dev/null: VIDIOC_QUERYCAP: Inappropriate ioctl for device: this is no V4L2 device");
     ck_assert_ptr_null(g_report);
 }
 END_TEST
