@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -162,14 +163,17 @@ static void choose_checksum(struct sl_recorder *r)
 static int add_regions(struct sl_recorder *r)
 {
     const struct sl_memory *memory = r->path.bounced ? r->bounce : r->memory;
-    struct sl_region region[64];
+    struct sl_region *region = calloc(memory->regions + 1, sizeof(*region));
+    int rc;
 
-    if (memory->regions >= sizeof(region) / sizeof(region[0]))
-        return -E2BIG;
+    if (!region)
+        return -ENOMEM;
     memcpy(region, memory->region, memory->regions * sizeof(region[0]));
     region[memory->regions] = (struct sl_region){.base = r->scratch, .bytes = SL_SCRATCH_PAGES * SL_PAGE_BYTES};
     r->scratch_region = memory->regions;
-    return sl_uring_add_regions(r->store, region, memory->regions + 1);
+    rc = sl_uring_add_regions(r->store, region, memory->regions + 1);
+    free(region);
+    return rc;
 }
 
 static void register_memory(struct sl_recorder *r)

@@ -23,8 +23,7 @@ static int room_left(const struct sl_run *run, uint64_t *bytes)
     uint64_t free_bytes;
     int rc = run->space.free_bytes(run->space.self, run->dir_fd, &free_bytes);
 
-    if (rc == 0)
-        *bytes = free_bytes > run->cfg.keep_free_bytes ? free_bytes - run->cfg.keep_free_bytes : 0;
+    *bytes = rc == 0 && free_bytes > run->cfg.keep_free_bytes ? free_bytes - run->cfg.keep_free_bytes : 0;
     return rc;
 }
 

@@ -215,6 +215,15 @@ static int init_ring(struct uring *u, unsigned entries)
     return rc;
 }
 
+static const char *remedy(int rc)
+{
+    if (rc == -ENOSYS || rc == -EPERM)
+        return " (the kernel needs CONFIG_IO_URING, and sysctl kernel.io_uring_disabled must be 0)";
+    if (rc == -ENOMEM)
+        return " (the memory-lock limit may be too low: raise `ulimit -l`, or LimitMEMLOCK= of the service)";
+    return "";
+}
+
 int sl_uring_open(struct sl_store **out, const struct sl_uring_cfg *cfg, struct sl_error *err)
 {
     static const int none[SL_STORE_FILES] = {-1, -1, -1, -1};
@@ -226,8 +235,7 @@ int sl_uring_open(struct sl_store **out, const struct sl_uring_cfg *cfg, struct 
     *u = (struct uring){.store.ops = &uring_ops, .wake = cfg->wake, .multishot = true, .wake_due = true};
     rc = init_ring(u, cfg->entries);
     if (rc < 0) {
-        sl_fail(err, rc, "io_uring: %s%s", strerror(-rc),
-                rc == -ENOSYS || rc == -EPERM ? " (the kernel needs CONFIG_IO_URING, and sysctl kernel.io_uring_disabled must be 0)" : "");
+        sl_fail(err, rc, "io_uring: %s%s", strerror(-rc), remedy(rc));
         goto free_memory;
     }
     rc = io_uring_register_files(&u->ring, none, SL_STORE_FILES);

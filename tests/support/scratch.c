@@ -28,6 +28,15 @@ void scratch_open(void)
     need(mkdtemp(directory) != NULL, directory);
 }
 
+void scratch_open_on_disk(void)
+{
+    const char *base = getenv("TMPDIR");
+
+    snprintf(directory, sizeof directory, "%s/sluice-test-XXXXXX", base ? base : ".");
+    need(mkdtemp(directory) != NULL, directory);
+    need(!chmod(directory, 0777), directory);
+}
+
 void scratch_close(void)
 {
     DIR *dir = opendir(directory);

@@ -7,8 +7,9 @@
 
 /* Files for one test, in a directory of their own that goes away with them. All abort with a message when they cannot. */
 
-void scratch_open(void);  /* in /dev/shm, $TMPDIR or /tmp */
-void scratch_close(void); /* with everything in it */
+void scratch_open(void);         /* in /dev/shm, $TMPDIR or /tmp */
+void scratch_open_on_disk(void); /* in $TMPDIR or the working directory: where there is a disk underneath, if anywhere */
+void scratch_close(void);        /* with everything in it */
 
 /* DIRECTORY/name; the text stays valid. At most 64 names in a process. */
 const char *scratch_path(const char *name);
