@@ -137,6 +137,9 @@ static void prepare_groups(struct sl_pattern *pattern, struct order order)
             memset(at, NEUTRAL, pixel_bytes);
             at[pixel_bytes == 2 ? order.luma : 0] = one ? WHITE : BLACK;
         }
+    for (unsigned nibble = 0; nibble < NIBBLES; nibble++)
+        pattern->group_at[nibble] = pattern->format.offset[0] + 2 * (nibble / pattern->groups_per_row) * pattern->format.bytesperline[0] +
+                                    nibble % pattern->groups_per_row * pattern->group_bytes;
 }
 
 int sl_pattern_init(struct sl_pattern *pattern, const struct sl_video_format *format, struct sl_error *err)
@@ -197,28 +200,32 @@ void sl_pattern_render(const struct sl_pattern *pattern, uint16_t phase, uint8_t
             fill_row(pattern, p, y, phase, data + format->offset[p] + (size_t)y * format->bytesperline[p]);
 }
 
+/* Two loops, so that the copies have constant sizes and become a few vector moves each. */
+static void stamp_packed(const struct sl_pattern *pattern, const uint8_t bytes[SL_STRIP_BYTES], uint8_t *data)
+{
+    for (unsigned i = 0; i < SL_STRIP_BYTES; i++) {
+        memcpy(data + pattern->group_at[2 * i], pattern->group[bytes[i] >> 4], 2 * GROUP_PIXELS);
+        memcpy(data + pattern->group_at[2 * i + 1], pattern->group[bytes[i] & 15], 2 * GROUP_PIXELS);
+    }
+}
+
+static void stamp_planar(const struct sl_pattern *pattern, const uint8_t bytes[SL_STRIP_BYTES], uint8_t *data)
+{
+    for (unsigned i = 0; i < SL_STRIP_BYTES; i++) {
+        memcpy(data + pattern->group_at[2 * i], pattern->group[bytes[i] >> 4], GROUP_PIXELS);
+        memcpy(data + pattern->group_at[2 * i + 1], pattern->group[bytes[i] & 15], GROUP_PIXELS);
+    }
+}
+
 void sl_pattern_stamp(const struct sl_pattern *pattern, const struct sl_strip_content *content, uint8_t *data)
 {
-    const struct sl_video_format *format = &pattern->format;
     uint8_t bytes[SL_STRIP_BYTES];
-    uint8_t *row = data + format->offset[0];
-    unsigned nibble = 0;
 
     sl_strip_encode(content, bytes);
-    while (nibble < NIBBLES) {
-        uint8_t *at = row;
-
-        for (uint32_t left = pattern->groups_per_row; left && nibble < NIBBLES; left--, nibble++) {
-            unsigned value = nibble & 1 ? bytes[nibble / 2] & 15 : bytes[nibble / 2] >> 4;
-
-            if (pattern->group_bytes == 64)
-                memcpy(at, pattern->group[value], 64); /* constant sizes: a few vector moves each */
-            else
-                memcpy(at, pattern->group[value], 32);
-            at += pattern->group_bytes;
-        }
-        row += 2 * (size_t)format->bytesperline[0];
-    }
+    if (pattern->group_bytes == 2 * GROUP_PIXELS)
+        stamp_packed(pattern, bytes, data);
+    else
+        stamp_planar(pattern, bytes, data);
 }
 
 static void read_strip(const struct sl_pattern *pattern, const uint8_t *data, uint8_t bytes[SL_STRIP_BYTES])
@@ -262,6 +269,21 @@ static void overlay_cells(const struct sl_pattern *pattern, uint32_t y, const ui
     }
 }
 
+/* The format may come from a file: nothing outside the frame is looked at, whatever it says. */
+static bool shape_is_good(const struct sl_video_format *format, size_t bytes)
+{
+    if (bytes < format->frame_bytes)
+        return false;
+    for (unsigned p = 0; p < format->pixel->planes; p++) {
+        uint64_t end = format->offset[p] + (uint64_t)format->bytesperline[p] * format->lines[p];
+
+        if (format->bytesperline[p] > MAX_LINE || format->bytesperline[p] < sl_video_format_line_bytes(format, p) ||
+            format->lines[p] < sl_video_format_plane_lines(format, p) || end > format->frame_bytes)
+            return false;
+    }
+    return true;
+}
+
 int sl_pattern_check(const struct sl_video_format *format, const uint8_t *data, size_t bytes, struct sl_strip *strip, uint64_t *bad_byte)
 {
     struct sl_pattern pattern;
@@ -269,7 +291,7 @@ int sl_pattern_check(const struct sl_video_format *format, const uint8_t *data, 
     uint8_t strip_bytes[SL_STRIP_BYTES];
     uint8_t row[MAX_LINE];
 
-    if (bytes < format->frame_bytes || sl_pattern_init(&pattern, format, NULL) < 0)
+    if (!shape_is_good(format, bytes) || sl_pattern_init(&pattern, format, NULL) < 0)
         return -EBADMSG;
     read_strip(&pattern, data, strip_bytes);
     if (sl_strip_decode(strip_bytes, &content) < 0)

@@ -19,6 +19,7 @@ struct sl_pattern {
     uint8_t period[SL_MAX_PLANES][2 * SL_PATTERN_PERIOD]; /* one period of a line, per plane */
     uint32_t period_bytes[SL_MAX_PLANES];                 /* a power of two */
     uint8_t group[16][64];                                /* four cells for each value of a nibble, in plane 0 */
+    uint32_t group_at[2 * SL_STRIP_BYTES];                /* where the group of each nibble goes in the frame */
     uint32_t group_bytes;
     uint32_t groups_per_row; /* nibbles that fit a row of cells */
     uint32_t strip_lines;    /* of plane 0: two for each row of cells */

@@ -177,6 +177,27 @@ START_TEST(no_strip_no_check)
 }
 END_TEST
 
+START_TEST(a_format_that_lies)
+{
+    struct sl_video_format format = shape(sl_pixel_format_by_name("NV12"), 4);
+    struct sl_strip_content content = {.number = 9};
+    uint8_t *data = picture(&format, &content);
+    struct sl_video_format bad[5] = {format, format, format, format, format};
+    struct sl_strip strip;
+    uint64_t at;
+
+    bad[0].bytesperline[1] = 1u << 20;
+    bad[1].bytesperline[0] = format.width - 1;
+    bad[2].lines[1] = format.height;
+    bad[3].offset[1] = format.frame_bytes;
+    bad[4].lines[0] = format.height - 2;
+    for (unsigned i = 0; i < 5; i++)
+        ck_assert_int_eq(sl_pattern_check(&bad[i], data, format.frame_bytes, &strip, &at), -EBADMSG);
+    ck_assert_int_eq(sl_pattern_check(&format, data, format.frame_bytes, &strip, &at), 0);
+    free(data);
+}
+END_TEST
+
 START_TEST(too_small_for_a_strip)
 {
     struct sl_video_format format = {0};
@@ -205,6 +226,7 @@ int main(void)
     tcase_add_test(tcase, pages_in_the_wrong_place_show);
     tcase_add_test(tcase, phases_differ_everywhere);
     tcase_add_test(tcase, no_strip_no_check);
+    tcase_add_test(tcase, a_format_that_lies);
     tcase_add_test(tcase, too_small_for_a_strip);
     suite_add_tcase(suite, tcase);
     return sl_run_suite(suite);
