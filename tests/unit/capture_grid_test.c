@@ -301,6 +301,25 @@ START_TEST(an_hour_of_5994_on_a_nominal_60)
 }
 END_TEST
 
+/* Within 1 % the grid follows the device; beyond, a device that is slower than it says loses what it does not deliver. */
+START_TEST(devices_that_miss_their_nominal_rate)
+{
+    static const double errors[] = {0.009, -0.009, 0.03, -0.03};
+    double error = errors[_i / 2];
+    bool frozen = _i % 2;
+
+    for (uint64_t i = 0; i < 10000; i++) {
+        int64_t t = START + (int64_t)((double)i * INTERVAL * (1 + error));
+
+        place_raw(t, t + 1000000, frozen ? 7 : (uint32_t)i);
+    }
+    if (error < 0.01)
+        ck_assert_uint_eq(g_step.number, 9999);
+    else /* 10,000 frames took the time of 10,300; the tracked interval makes up for 1 % of it */
+        ck_assert(g_step.number > 9999 + 150 && g_step.number < 9999 + 320);
+}
+END_TEST
+
 START_TEST(due_counts_what_should_have_come)
 {
     ck_assert_uint_eq(sl_grid_due(&g_grid, START + SL_NS_PER_S), 0);
@@ -350,6 +369,7 @@ int main(void)
     tcase_add_test(tcase, stamps_of_zero_with_a_frozen_sequence);
     tcase_add_test(tcase, guessed_times_of_a_burst_believe_the_sequence);
     tcase_add_loop_test(tcase, an_hour_of_5994_on_a_nominal_60, 0, 2);
+    tcase_add_loop_test(tcase, devices_that_miss_their_nominal_rate, 0, 8);
     tcase_add_test(tcase, due_counts_what_should_have_come);
     tcase_add_test(tcase, own_times_need_no_clock);
     suite_add_tcase(suite, tcase);
