@@ -130,16 +130,19 @@ mkvmerge_remuxes() { # FORMAT SIZE FILE
 }
 
 vlc_plays() { # FORMAT SIZE FILE: VLC will not run as root
-    local as=()
+    local as=() home
     if ! command -v vlc >/dev/null; then
         say "skip" "vlc-$1-$2 (not installed)"
         return
     fi
     if [ "$(id -u)" = 0 ]; then as=(runuser -u nobody --); fi
-    rm -rf "$work/vlc" && mkdir -m 777 "$work/vlc" && chmod 755 "$work" "$work/rec"
+    # where another user may go: the scratch directory can lie below one that only root may enter
+    home=$(mktemp -d) && chmod 777 "$home"
     # mux=dummy writes the frames one after the other, as they are
-    HOME=$work/vlc timeout 120 "${as[@]}" vlc -I dummy --no-audio --ignore-config "$3" \
-        --sout "#std{access=file,mux=dummy,dst=$work/vlc/out}" vlc://quit >"$work/vlc.log" 2>&1
+    HOME=$home timeout 120 "${as[@]}" vlc -I dummy --no-audio --ignore-config fd://0 \
+        --sout "#std{access=file,mux=dummy,dst=$home/out}" vlc://quit <"$3" >"$work/vlc.log" 2>&1
+    rm -rf "$work/vlc" && mkdir "$work/vlc" && mv "$home/out" "$work/vlc/" 2>>"$work/vlc.log"
+    rm -rf "$home"
     split -a 6 -d -b "$(stat -c %s "$work/vlc/out" 2>/dev/null | awk -v n="$(wc -l <"$work/ours")" '{print $1 / n}')" \
         "$work/vlc/out" "$work/vlc/frame." 2>>"$work/vlc.log"
     (cd "$work/vlc" && md5sum frame.* 2>/dev/null | cut -d' ' -f1) >"$work/vlc.md5"
