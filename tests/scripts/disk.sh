@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A small ext4 that runs full, both ways; a write error in the middle; a segment above 4 GiB.
+# shellcheck source=tests/scripts/lib.bash
 . "$(dirname "$0")/lib.bash"
 
 mounted=

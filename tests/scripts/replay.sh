@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A recording played as a sensor: recorded again it holds the same frames, and its end is an end, not a gap.
+# shellcheck source=tests/scripts/lib.bash
 . "$(dirname "$0")/lib.bash"
 
 mkdir -p "$scratch/first" "$scratch/second"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Orderly end, immediate end, and pre-recording with its trigger.
+# shellcheck source=tests/scripts/lib.bash
 . "$(dirname "$0")/lib.bash"
 
 run_until() { # CONFIG SUMMARY SIGNAL SECONDS

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A disk that does not answer for a while, in real time: within the ring's depth it costs nothing, beyond it exactly the rest.
+# shellcheck source=tests/scripts/lib.bash
 . "$(dirname "$0")/lib.bash"
 
 mkdir -p "$scratch/short" "$scratch/long"
