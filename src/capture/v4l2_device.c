@@ -124,7 +124,7 @@ int sl_v4l2_open(struct sl_v4l2 *dev, const struct sl_v4l2_ops *ops, const char 
     memcpy(dev->path, path, strlen(path) + 1);
     dev->fd = ops->open(ops->self, path);
     if (dev->fd < 0)
-        return sl_v4l2_fail(dev, err, dev->fd, dev->fd == -ENOTTY ? "this is no V4L2 device" : NULL, "open");
+        return sl_v4l2_fail(dev, err, dev->fd, NULL, "open");
     ret = query_capabilities(dev, err);
     if (ret < 0)
         sl_v4l2_close(dev);

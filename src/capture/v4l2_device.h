@@ -79,6 +79,10 @@ void sl_v4l2_offers(const struct sl_v4l2 *dev, char *text, size_t bytes);
 /* v4l2_rate.c: fills format.fps. */
 int sl_v4l2_set_rate(struct sl_v4l2 *dev, struct sl_rational wish, struct sl_error *err);
 bool sl_v4l2_same_rate(struct sl_rational a, struct sl_rational b);
+/* num/den in lowest terms and 32 bits; {0, 1} when either is 0. */
+struct sl_rational sl_v4l2_rational(uint64_t num, uint64_t den);
+/* Frames a second of an interval in seconds. */
+struct sl_rational sl_v4l2_interval_rate(struct v4l2_fract interval);
 
 /* v4l2_colour.c */
 struct sl_colour sl_v4l2_colour(uint32_t colorspace, uint32_t ycbcr_enc, uint32_t quantization, uint32_t xfer_func, bool grey, bool hdtv,

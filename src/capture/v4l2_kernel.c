@@ -21,15 +21,13 @@ static int kernel_open(void *self, const char *path)
     fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    /* Asked past the library, which writes to stderr about what is no V4L2 device; the caller asks again and says so. */
-    if (ioctl(fd, VIDIOC_QUERYCAP, &cap) < 0)
+    /* The library writes to stderr about what is no V4L2 device. Such a file it does not get to see; it hands the ioctls of a
+     * descriptor that it does not know to the kernel, so that the caller's own QUERYCAP tells. */
+    if (ioctl(fd, VIDIOC_QUERYCAP, &cap) < 0 || v4l2_fd_open(fd, V4L2_DISABLE_CONVERSION) >= 0)
         return fd;
-    if (v4l2_fd_open(fd, V4L2_DISABLE_CONVERSION) < 0) {
-        ret = -errno;
-        close(fd);
-        return ret;
-    }
-    return fd;
+    ret = -errno;
+    close(fd);
+    return ret;
 }
 
 static int kernel_ioctl(void *self, int fd, unsigned long request, void *arg)

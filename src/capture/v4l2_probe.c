@@ -27,19 +27,13 @@ static void *grow(void *array, unsigned *count, size_t bytes)
     return elements + (*count)++ * bytes;
 }
 
-static struct sl_rational rate_of(struct v4l2_fract interval)
-{
-    if (!interval.numerator || !interval.denominator)
-        return (struct sl_rational){0, 1};
-    return (struct sl_rational){interval.denominator, interval.numerator};
-}
-
 static void add_rate(struct sl_probe_rates *rates, struct v4l2_fract interval)
 {
-    struct sl_rational *rate = rate_of(interval).num ? grow(&rates->rate, &rates->count, sizeof(*rate)) : NULL;
+    struct sl_rational value = sl_v4l2_interval_rate(interval);
+    struct sl_rational *rate = value.num ? grow(&rates->rate, &rates->count, sizeof(*rate)) : NULL;
 
     if (rate)
-        *rate = rate_of(interval);
+        *rate = value;
 }
 
 static void probe_rates(const struct sl_v4l2 *dev, uint32_t fourcc, struct sl_probe_size *size)
@@ -176,7 +170,7 @@ static void probe_present(struct sl_v4l2 *dev, struct sl_probe_report *report)
     report->present_width = width;
     report->present_height = height;
     if (sl_v4l2_ioctl(dev, VIDIOC_G_PARM, &parm) >= 0)
-        report->present_rate = rate_of(parm.parm.capture.timeperframe);
+        report->present_rate = sl_v4l2_interval_rate(parm.parm.capture.timeperframe);
 }
 
 static const char *control_type(uint32_t type)

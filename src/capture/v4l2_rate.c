@@ -12,6 +12,38 @@
 
 enum { MAX_RATES = 64 };
 
+static uint64_t greatest_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+struct sl_rational sl_v4l2_rational(uint64_t num, uint64_t den)
+{
+    uint64_t divisor;
+
+    if (!num || !den)
+        return (struct sl_rational){0, 1};
+    divisor = greatest_divisor(num, den);
+    num /= divisor;
+    den /= divisor;
+    while (num > UINT32_MAX || den > UINT32_MAX) { /* only a measured clock has so many digits */
+        num = (num + 1) / 2;
+        den = (den + 1) / 2;
+    }
+    return (struct sl_rational){(uint32_t)num, (uint32_t)den};
+}
+
+struct sl_rational sl_v4l2_interval_rate(struct v4l2_fract interval)
+{
+    return sl_v4l2_rational(interval.denominator, interval.numerator);
+}
+
 bool sl_v4l2_same_rate(struct sl_rational a, struct sl_rational b)
 {
     double x = (double)a.num * b.den, y = (double)b.num * a.den;
@@ -25,6 +57,13 @@ static bool known(struct sl_rational rate)
     return rate.num && rate.den;
 }
 
+static void add_rate(char *text, size_t bytes, const char *before, struct v4l2_fract interval)
+{
+    struct sl_rational rate = sl_v4l2_interval_rate(interval);
+
+    sl_v4l2_append(text, bytes, "%s%u/%u", before, rate.num, rate.den);
+}
+
 static void list_rates(const struct sl_v4l2 *dev, char *text, size_t bytes)
 {
     text[0] = '\0';
@@ -35,31 +74,29 @@ static void list_rates(const struct sl_v4l2 *dev, char *text, size_t bytes)
         if (sl_v4l2_ioctl(dev, VIDIOC_ENUM_FRAMEINTERVALS, &interval) < 0)
             return;
         if (interval.type != V4L2_FRMIVAL_TYPE_DISCRETE) {
-            sl_v4l2_append(text, bytes, " %u/%u…%u/%u", interval.stepwise.max.denominator, interval.stepwise.max.numerator,
-                           interval.stepwise.min.denominator, interval.stepwise.min.numerator);
+            add_rate(text, bytes, " ", interval.stepwise.max); /* the longest interval is the slowest rate */
+            add_rate(text, bytes, " to ", interval.stepwise.min);
             return;
         }
-        sl_v4l2_append(text, bytes, " %u/%u", interval.discrete.denominator, interval.discrete.numerator);
+        add_rate(text, bytes, " ", interval.discrete);
     }
 }
 
-static int refuse(const struct sl_v4l2 *dev, struct sl_rational wish, struct sl_rational got, const char *why, struct sl_error *err)
+static int refuse_camera(const struct sl_v4l2 *dev, struct sl_rational wish, struct sl_rational got, struct sl_error *err)
 {
     char rates[300];
 
     list_rates(dev, rates, sizeof(rates));
-    return sl_fail(err, -EINVAL, "v4l2 %s: asked for %u/%u frames a second, %s %u/%u%s%s", dev->path, wish.num, wish.den, why, got.num,
-                   got.den, rates[0] ? "; at this size it offers:" : "", rates);
+    return sl_fail(err, -EINVAL, "v4l2 %s: VIDIOC_S_PARM(%u/%u frames a second): the device gives %u/%u%s%s", dev->path, wish.num, wish.den,
+                   got.num, got.den, rates[0] ? "; at this size it offers:" : "", rates);
 }
 
-/* What G_PARM or S_PARM says; {0, 1} when it says nothing. */
-static struct sl_rational rate_of(const struct v4l2_streamparm *parm)
+static int refuse_signal(const struct sl_v4l2 *dev, struct sl_rational wish, struct sl_rational got, struct sl_error *err)
 {
-    const struct v4l2_fract *interval = &parm->parm.capture.timeperframe;
-
-    if (!interval->numerator || !interval->denominator)
-        return (struct sl_rational){0, 1};
-    return (struct sl_rational){interval->denominator, interval->numerator};
+    return sl_fail(err, -EINVAL,
+                   "v4l2 %s: VIDIOC_G_DV_TIMINGS: the incoming signal has %u/%u frames a second, not the %u/%u asked for; set fps, or the "
+                   "source",
+                   dev->path, got.num, got.den, wish.num, wish.den);
 }
 
 /* The rate of a camera. -ENOTTY: this device has no notion of it. */
@@ -77,22 +114,16 @@ static int parm_rate(const struct sl_v4l2 *dev, struct sl_rational wish, struct 
         if (ret < 0)
             return sl_v4l2_fail(dev, err, ret, NULL, "VIDIOC_S_PARM(%u/%u)", wish.num, wish.den);
     }
-    *rate = rate_of(&parm);
+    *rate = sl_v4l2_interval_rate(parm.parm.capture.timeperframe);
     return known(*rate) ? 0 : -ENOTTY;
 }
 
 int sl_v4l2_set_rate(struct sl_v4l2 *dev, struct sl_rational wish, struct sl_error *err)
 {
-    struct sl_rational rate = {0, 1};
-    const char *why = "the device gives";
-    int ret = 0;
+    struct sl_rational rate = dev->has_timings ? sl_v4l2_timings_rate(&dev->timings) : (struct sl_rational){0, 1};
+    bool from_signal = known(rate);
+    int ret = from_signal ? 0 : parm_rate(dev, wish, &rate, err);
 
-    if (dev->has_timings) {
-        rate = sl_v4l2_timings_rate(&dev->timings);
-        why = "the incoming signal has";
-    }
-    if (!known(rate))
-        ret = parm_rate(dev, wish, &rate, err);
     if (ret == -ENOTTY) {
         if (!known(wish))
             return sl_fail(err, -EINVAL, "v4l2 %s: the device does not say its frame rate, and the time grid needs one: set fps",
@@ -103,7 +134,7 @@ int sl_v4l2_set_rate(struct sl_v4l2 *dev, struct sl_rational wish, struct sl_err
         return ret;
     }
     if (known(wish) && !sl_v4l2_same_rate(rate, wish))
-        return refuse(dev, wish, rate, why, err);
+        return from_signal ? refuse_signal(dev, wish, rate, err) : refuse_camera(dev, wish, rate, err);
     if (known(wish) && (uint64_t)rate.num * wish.den != (uint64_t)wish.num * rate.den)
         sl_v4l2_note(dev, "fps %u/%u asked, %u/%u granted", wish.num, wish.den, rate.num, rate.den);
     dev->format.fps = rate;

@@ -16,23 +16,11 @@ struct wish {
     double rate;
 };
 
-static uint64_t greatest_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 struct sl_rational sl_v4l2_timings_rate(const struct v4l2_dv_timings *timings)
 {
     const struct v4l2_bt_timings *bt = &timings->bt;
     uint64_t num = bt->pixelclock;
     uint64_t den = (uint64_t)V4L2_DV_BT_FRAME_WIDTH(bt) * V4L2_DV_BT_FRAME_HEIGHT(bt);
-    uint64_t divisor;
 
     if (!num || !den || num > UINT64_C(100000000000))
         return (struct sl_rational){0, 1};
@@ -40,14 +28,7 @@ struct sl_rational sl_v4l2_timings_rate(const struct v4l2_dv_timings *timings)
         num *= 1000;
         den *= 1001;
     }
-    divisor = greatest_divisor(num, den);
-    num /= divisor;
-    den /= divisor;
-    while (num > UINT32_MAX || den > UINT32_MAX) { /* only a measured clock has so many digits */
-        num = (num + 1) / 2;
-        den = (den + 1) / 2;
-    }
-    return (struct sl_rational){(uint32_t)num, (uint32_t)den};
+    return sl_v4l2_rational(num, den);
 }
 
 void sl_v4l2_timings_name(const struct v4l2_dv_timings *timings, char *text, size_t bytes)

@@ -223,7 +223,7 @@ END_TEST
 START_TEST(a_rate_the_device_does_not_have)
 {
     g_cfg.fps = (struct sl_rational){120, 1};
-    refused(-EINVAL, "asked for 120/1 frames a second, the device gives 60/1; at this size it offers: 60/1 30/1");
+    refused(-EINVAL, "VIDIOC_S_PARM(120/1 frames a second): the device gives 60/1; at this size it offers: 60/1 30/1");
     g_fake.can_set_parm = false;
     refused(-EINVAL, "the device gives 60/1");
     fake_fail_at(&g_fake, VIDIOC_S_PARM, EBUSY, 0, 1);
@@ -251,6 +251,15 @@ START_TEST(a_device_that_says_no_rate)
     const struct sl_capture_info *info = opened();
     ck_assert_uint_eq(info->format.fps.num, 50);
     ck_assert_ptr_nonnull(strstr(info->granted, "taken as asked"));
+}
+END_TEST
+
+START_TEST(rates_in_lowest_terms)
+{
+    g_fake.interval = (struct v4l2_fract){24750, 1485000}; /* as vivid says it */
+    const struct sl_capture_info *info = opened();
+    ck_assert_uint_eq(info->format.fps.num, 60);
+    ck_assert_uint_eq(info->format.fps.den, 1);
 }
 END_TEST
 
@@ -379,7 +388,7 @@ START_TEST(a_signal_of_another_rate)
 {
     use_hdmi();
     g_cfg.fps = (struct sl_rational){50, 1};
-    refused(-EINVAL, "asked for 50/1 frames a second, the incoming signal has 60/1");
+    refused(-EINVAL, "VIDIOC_G_DV_TIMINGS: the incoming signal has 60/1 frames a second, not the 50/1 asked for");
 }
 END_TEST
 
@@ -691,6 +700,7 @@ static void add_negotiation(TCase *tcase)
     tcase_add_test(tcase, a_rate_the_device_does_not_have);
     tcase_add_test(tcase, nearly_the_rate_asked);
     tcase_add_test(tcase, a_device_that_says_no_rate);
+    tcase_add_test(tcase, rates_in_lowest_terms);
     tcase_add_test(tcase, a_rate_of_zero);
     tcase_add_test(tcase, same_rates);
 }
