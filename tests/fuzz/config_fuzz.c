@@ -58,12 +58,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     const uint8_t *split = memchr(data, 0xff, bytes);
     size_t length = split ? (size_t)(split - data) : bytes;
-    char *set = split ? strndup((const char *)split + 1, bytes - length - 1) : NULL;
+    char *set = split ? calloc(1, bytes - length) : NULL;
     const char *sets[] = {set};
     struct sl_option_origins origins;
     struct sl_config config;
     struct sl_error err = {{0}};
 
+    if (set)
+        memcpy(set, split + 1, bytes - length - 1);
     if (sl_config_parse(&config, &origins, "fuzz", (const char *)data, length, sets, set ? 1 : 0, &err) == 0) {
         check_round_trip(&config);
         sl_option_origins_fini(&origins);
