@@ -325,7 +325,7 @@ void rec_read(struct rec_rig *rig, struct rec_files *found)
         rc = sl_verify_file(path, &audit, &sink, &result, &err);
         ck_assert_msg(rc == 0, "%s: %s", path, err.text);
         ck_assert_msg(result.info.finished, "%s is not finished", path);
-        ck_assert_uint_lt(found->files, 63);
+        ck_assert_uint_lt(found->files, 1023);
         ck_assert_uint_gt(found->frames_in[found->files], 0);
         found->bytes += scratch_size(path);
         found->files++;

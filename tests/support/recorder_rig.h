@@ -46,7 +46,7 @@ struct rec_rig {
     uint64_t captured;
     uint64_t lost[SL_LOSS_COUNT]; /* on the capture side */
     int result;                   /* of the recorder's do_work once it ended; 0: it has not */
-    struct sl_event event[512];
+    struct sl_event event[4096];
     unsigned event_count;
 };
 
@@ -74,7 +74,7 @@ uint64_t rec_lost_in_events(const struct rec_rig *rig, enum sl_loss cause);
 struct rec_files {
     unsigned files;
     uint64_t frames;
-    uint64_t frames_in[64]; /* by file */
+    uint64_t frames_in[1024]; /* by file */
     uint64_t first_number, last_number;
     uint64_t bytes;
 };
