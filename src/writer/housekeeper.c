@@ -7,8 +7,7 @@
  *
  * Invariants
  * - Every command has exactly one reply. Only REMOVED comes unasked, and it is dropped rather than crowd out a reply.
- * - What lets the recorder go on (next, extend, room) comes before what only tidies up (finish), unless it needs the space that
- *   finishing sets free.
+ * - What lets the recorder go on (next, extend, room) comes before what only tidies up (finish).
  * - A command that waits for room stays at its place; each turn removes one piece of an old file and then looks again, so that
  *   the other commands are not kept waiting.
  * - A file has its `.next` name until the recorder asks for it: after a crash no empty recording is left among the others.
@@ -120,7 +119,7 @@ static void reset(struct sl_segment *segment, uint64_t number)
     unsigned place = segment->place;
     uint8_t *page0 = segment->page0;
 
-    *segment = (struct sl_segment){.place = place, .page0 = page0, .fd = -1, .number = number, .first_lost = UINT64_MAX};
+    *segment = (struct sl_segment){.place = place, .page0 = page0, .fd = -1, .number = number};
 }
 
 static uint64_t least_bytes(const struct sl_run *run)
@@ -222,14 +221,6 @@ static bool makes_recorder_wait(enum sl_house_command_kind kind)
     return kind == SL_HOUSE_NEXT || kind == SL_HOUSE_EXTEND || kind == SL_HOUSE_ROOM;
 }
 
-static bool finish_waits(const struct sl_housekeeper *h)
-{
-    for (unsigned i = 0; i < h->waiting_count; i++)
-        if (h->waiting[i].kind == SL_HOUSE_FINISH)
-            return true;
-    return false;
-}
-
 /* The command is not done yet and stays: -EAGAIN when it has got further, -EBUSY when it waits for another to be done. */
 static int execute(struct sl_housekeeper *h, const struct sl_house_command *command)
 {
@@ -256,12 +247,8 @@ static int execute(struct sl_housekeeper *h, const struct sl_house_command *comm
         end(h);
         break;
     }
-    if (makes_recorder_wait(command->kind)) {
-        if (message.error == -EAGAIN || message.error == -EBUSY)
-            return message.error;
-        if (message.error == -ENOSPC && finish_waits(h))
-            return -EBUSY;
-    }
+    if (makes_recorder_wait(command->kind) && (message.error == -EAGAIN || message.error == -EBUSY))
+        return message.error;
     reply(h, &message);
     return 0;
 }

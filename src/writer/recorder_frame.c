@@ -86,9 +86,10 @@ static void date_segment(struct sl_recorder *r, struct sl_segment *segment, cons
     sl_layout_file_date(segment->page0, sl_utc_ns(r->clock) - (sl_now_ns(r->clock) - frame->time_ns), frame->time_ns);
 }
 
+/* Lowest slot that is still on its way. (One that was lost is not below it: after a loss the segment takes no more frames.) */
 static uint64_t complete_below(const struct sl_recorder *r, const struct sl_segment *segment, uint64_t slot)
 {
-    uint64_t below = slot < segment->first_lost ? slot : segment->first_lost;
+    uint64_t below = slot;
 
     for (unsigned i = 0; i < r->run.cfg.queue_depth; i++)
         if (r->flight[i].state != SL_FLIGHT_FREE && r->flight[i].segment == segment && r->flight[i].slot < below)
@@ -318,8 +319,6 @@ static void lose(struct sl_recorder *r, struct sl_flight *flight)
     }
     sl_recorder_lost(r, full ? SL_LOSS_DISK_FULL : SL_LOSS_DISK_ERROR, flight->number, 1, flight->error);
     time_lost(segment, flight->slot);
-    if (flight->slot < segment->first_lost)
-        segment->first_lost = flight->slot;
     segment->broken = true;
     if (segment->error == 0)
         segment->error = flight->error;

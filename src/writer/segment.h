@@ -65,18 +65,17 @@ struct sl_segment {
     uint64_t formatted;  /* slots below this one are Void or frame */
 
     /* written by the recorder */
-    uint64_t fits;       /* slots that file_bytes has room for, Cues included */
-    uint64_t slots;      /* used, lost ones included */
-    uint64_t frames;     /* recorded */
-    uint64_t first_lost; /* lowest slot whose frame was lost; UINT64_MAX: none */
-    int64_t begin_ns;    /* monotonic time of the first frame */
-    int64_t last_ns;     /* highest time in the file */
-    unsigned io;         /* flights, writes, syncs and an extension that are not over */
-    bool broken;         /* takes no more frames */
-    bool grown;          /* cannot be extended any more */
-    bool extending;      /* an extension was asked for */
-    bool dirty;          /* frames completed since the last sync */
-    int error;           /* the first thing that went wrong with it */
+    uint64_t fits;    /* slots that file_bytes has room for, Cues included */
+    uint64_t slots;   /* used, lost ones included */
+    uint64_t frames;  /* recorded */
+    int64_t begin_ns; /* monotonic time of the first frame */
+    int64_t last_ns;  /* highest time in the file */
+    unsigned io;      /* flights, writes, syncs and an extension that are not over */
+    bool broken;      /* takes no more frames */
+    bool grown;       /* cannot be extended any more */
+    bool extending;   /* an extension was asked for */
+    bool dirty;       /* frames completed since the last sync */
+    int error;        /* the first thing that went wrong with it */
     struct sl_time_block *first_times;
     struct sl_time_block *last_times;
     uint64_t times_ready; /* slot that last_times begins with */

@@ -463,6 +463,131 @@ START_TEST(test_sync_once_a_second)
 }
 END_TEST
 
+/* A power cut at any moment: the elements lead from one to the next and to the end, and the frames are those that were completed. */
+START_TEST(test_file_leads_to_its_end)
+{
+    struct sl_store_fault fault = {SL_STORE_FAULT_EIO, _i == 1 ? 90 : UINT64_MAX, 1};
+
+    begin(&(struct rec_spec){.width = 32, .height = 32, .cfg = {.fault = &fault, .faults = 1, .segment_bytes = _i == 2 ? 1 << 20 : 0}});
+    for (unsigned frame = 1; frame <= 1400; frame++) {
+        rec_frame(&rig);
+        if (rec_count(&rig, SL_RECORDER_SEGMENTS) > 1)
+            break;
+        if (frame < 200 || (frame > 500 && frame < 700) || frame > 1300)
+            ck_assert_uint_eq(rec_walk(&rig, 1), rec_count(&rig, SL_RECORDER_RECORDED));
+    }
+    ck_assert_uint_eq(rec_count(&rig, SL_RECORDER_SEGMENTS), _i ? 2 : 1);
+    end(-ESHUTDOWN, false);
+}
+END_TEST
+
+static int64_t fail_one(void *self, const struct sl_store_write *write)
+{
+    (void)self;
+    return write->frame && write->offset == 50 * 12288 ? -EIO : 0;
+}
+
+/* A write that fails after its first page, the frame's header, has reached the disk, in the middle of frames that are there: the slot must
+ * be a Void again. */
+START_TEST(test_lost_slot_is_void)
+{
+    begin(&(struct rec_spec){.latency_ns = 50 * SL_NS_PER_MS, .judge = fail_one});
+    rec_frames(&rig, 70);
+    ck_assert_uint_eq(rec_count(&rig, SL_RECORDER_DISK_ERROR), 1);
+    ck_assert_uint_gt(rec_walk(&rig, 1), 50); /* frames behind it were on their way */
+    end(-ESHUTDOWN, false);
+    ck_assert_uint_eq(found.frames, 69);
+    ck_assert_uint_eq(rec_walk(&rig, 1), found.frames_in[0]);
+}
+END_TEST
+
+static int64_t no_voids(void *self, const struct sl_store_write *write)
+{
+    (void)self;
+    return !write->frame && write->bytes < 12288 && write->offset > 100 * 12288 && write->offset < 200 * 12288 ? -EIO : 0;
+}
+
+/* The Voids behind slot 100 cannot be written: the segment ends there, the next one takes over, no frame is lost. */
+START_TEST(test_format_fails)
+{
+    begin(&(struct rec_spec){.judge = no_voids});
+    rec_frames(&rig, 150);
+    end(-ESHUTDOWN, false);
+    ck_assert_uint_eq(books.recorded, 150);
+    ck_assert_uint_eq(found.files, 2);
+    ck_assert_uint_le(found.frames_in[0], 100);
+    ck_assert_uint_ge(found.frames_in[0], 80);
+    ck_assert_uint_eq(rec_event(&rig, SL_EVENT_STEP_DOWN, 0)->code, SL_STEP_FORMAT_FAILED);
+}
+END_TEST
+
+static int64_t no_sync(void *self, const struct sl_store_write *write)
+{
+    struct rec_rig *of = self;
+
+    return write->bytes == 0 && of->number > 100 && of->number < 130 ? -EIO : 0;
+}
+
+START_TEST(test_sync_fails)
+{
+    begin(&(struct rec_spec){.judge = no_sync, .cfg = {.sync_interval_ns = SL_NS_PER_S}});
+    rec_frames(&rig, 200);
+    end(-ESHUTDOWN, false);
+    ck_assert_uint_eq(books.recorded, 200);
+    ck_assert_uint_eq(found.files, 2);
+    ck_assert_uint_eq(rec_event(&rig, SL_EVENT_STEP_DOWN, 0)->code, SL_STEP_SYNC_FAILED);
+    ck_assert_int_eq(rec_event(&rig, SL_EVENT_SEGMENT_CLOSE, 0)->error, -EIO);
+}
+END_TEST
+
+/* Frame 40 takes 700 ms: as long as it is on its way, no later page says that it is complete. */
+START_TEST(test_completed_is_never_too_high)
+{
+    struct sl_store_fault fault = {SL_STORE_FAULT_LATE, 40, 700 * SL_NS_PER_MS};
+    struct sl_frame_record record;
+
+    begin(&(struct rec_spec){.cfg = {.fault = &fault, .faults = 1}});
+    rec_frames(&rig, 120);
+    end(-ESHUTDOWN, false);
+    for (uint64_t slot = 0; slot < 120; slot++) {
+        rec_record(&rig, 1, slot, &record);
+        if (slot > 40 && slot < 80)
+            ck_assert_uint_eq(record.completed, 40);
+        ck_assert_uint_le(record.completed, slot);
+        ck_assert(slot <= 41 || record.completed >= 40);
+        ck_assert(slot <= 90 || record.completed == slot); /* nothing else is slow */
+    }
+}
+END_TEST
+
+/* Losses that do not touch each other are told apart, those that do are one event. */
+START_TEST(test_loss_events)
+{
+    struct sl_store_fault fault[] = {{SL_STORE_FAULT_EIO, 20, 2}, {SL_STORE_FAULT_EIO, 30, 1}};
+
+    begin(&(struct rec_spec){.cfg = {.fault = fault, .faults = 2}});
+    rec_frames(&rig, 50);
+    end(-ESHUTDOWN, false);
+    ck_assert_uint_eq(rec_events(&rig, SL_EVENT_LOSS), 2);
+    ck_assert_uint_eq(rec_event(&rig, SL_EVENT_LOSS, 0)->first, 20);
+    ck_assert_uint_eq(rec_event(&rig, SL_EVENT_LOSS, 0)->count, 2);
+    ck_assert_uint_eq(rec_event(&rig, SL_EVENT_LOSS, 1)->first, 30);
+}
+END_TEST
+
+/* The same within the moment in which losses are gathered. */
+START_TEST(test_loss_events_close_together)
+{
+    struct sl_store_fault fault[] = {{SL_STORE_FAULT_EIO, 20, 1}, {SL_STORE_FAULT_EIO, 22, 1}};
+
+    begin(&(struct rec_spec){.cfg = {.fault = fault, .faults = 2}});
+    rec_frames(&rig, 50);
+    end(-ESHUTDOWN, false);
+    ck_assert_uint_eq(rec_events(&rig, SL_EVENT_LOSS), 2);
+    ck_assert_uint_eq(rec_event(&rig, SL_EVENT_LOSS, 1)->first, 22);
+}
+END_TEST
+
 static void setup(void)
 {
     scratch_open();
@@ -515,6 +640,13 @@ int main(void)
     tcase_add_loop_test(tcase, test_hours, 0, 3);
     tcase_add_test(tcase, test_many_slots_extend_and_index);
     tcase_add_test(tcase, test_sync_once_a_second);
+    tcase_add_loop_test(tcase, test_file_leads_to_its_end, 0, 3);
+    tcase_add_test(tcase, test_lost_slot_is_void);
+    tcase_add_test(tcase, test_format_fails);
+    tcase_add_test(tcase, test_sync_fails);
+    tcase_add_test(tcase, test_completed_is_never_too_high);
+    tcase_add_test(tcase, test_loss_events);
+    tcase_add_test(tcase, test_loss_events_close_together);
     suite_add_tcase(suite, tcase);
     return sl_run_suite(suite);
 }

@@ -17,6 +17,9 @@ struct memory_store_cfg {
     struct sl_manual_clock *clock;
     int64_t latency_ns;
     uint64_t shuffle; /* not 0: completions come in an order that follows from this number */
+    /* NULL, or asked before each write and sync (those have no bytes) is performed: 0, or what to complete it with instead. */
+    int64_t (*judge)(void *self, const struct sl_store_write *write);
+    void *self;
 };
 
 struct memory_store_stats {

@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "support/make_recording.h"
 #include "support/scratch.h"
+#include "writer/ebml.h"
 #include "writer/verify.h"
 
 static void need(bool good, const char *what)
@@ -50,8 +52,10 @@ static int open_store(void *self, struct sl_store **out, struct sl_wake *wake)
     struct rec_rig *rig = self;
 
     (void)wake;
-    memory_store_open(out,
-                      &(struct memory_store_cfg){.clock = &rig->clock, .latency_ns = rig->spec.latency_ns, .shuffle = rig->spec.shuffle});
+    memory_store_open(
+        out,
+        &(struct memory_store_cfg){
+            .clock = &rig->clock, .latency_ns = rig->spec.latency_ns, .shuffle = rig->spec.shuffle, .judge = rig->spec.judge, .self = rig});
     rig->store = *out;
     return 0;
 }
@@ -331,4 +335,41 @@ void rec_read(struct rec_rig *rig, struct rec_files *found)
         found->files++;
     }
     free(reading.wanted);
+}
+
+unsigned rec_walk(struct rec_rig *rig, uint64_t segment)
+{
+    struct sl_ebml_element element;
+    uint64_t at = SL_LAYOUT_SEGMENT_DATA, end;
+    uint8_t head[16];
+    unsigned clusters = 0;
+    char path[1024];
+    int fd;
+
+    ck_assert_int_eq(sl_recorder_segment_path(rig->recorder, segment, path, sizeof(path)), 0);
+    end = scratch_size(path);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    need(fd >= 0, path);
+    while (at < end) {
+        size_t bytes = end - at < sizeof(head) ? (size_t)(end - at) : sizeof(head);
+
+        need(pread(fd, head, bytes, (off_t)at) == (ssize_t)bytes, path);
+        ck_assert_msg(sl_ebml_read_head(head, bytes, &element) == 0, "%s: no element at byte %llu of %llu", path, (unsigned long long)at,
+                      (unsigned long long)end);
+        clusters += element.id == SL_MKV_CLUSTER;
+        at += element.head_bytes + element.size;
+    }
+    close(fd);
+    ck_assert_uint_eq(at, end);
+    return clusters;
+}
+
+void rec_record(struct rec_rig *rig, uint64_t segment, uint64_t slot, struct sl_frame_record *record)
+{
+    uint8_t page[SL_PAGE_BYTES];
+    char path[1024];
+
+    ck_assert_int_eq(sl_recorder_segment_path(rig->recorder, segment, path, sizeof(path)), 0);
+    scratch_read(path, sl_layout_header_at(&rig->recorder->run.layout, slot), page, sizeof(page));
+    ck_assert_int_eq(sl_layout_open_seal(page, record), 0);
 }

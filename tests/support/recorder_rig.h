@@ -24,9 +24,10 @@ struct rec_spec {
     unsigned limit;         /* of the sink; 0: 60 */
     int64_t latency_ns;
     uint64_t shuffle;
-    uint64_t disk_bytes;        /* 0: as large as it really is */
-    uint64_t others_bytes;      /* taken on that disk by somebody else */
-    struct sl_recorder_cfg cfg; /* dir, name and description are set by the rig; queue_depth 0: 4 */
+    int64_t (*judge)(void *self, const struct sl_store_write *write); /* of struct memory_store_cfg; self is the rig */
+    uint64_t disk_bytes;                                              /* 0: as large as it really is */
+    uint64_t others_bytes;                                            /* taken on that disk by somebody else */
+    struct sl_recorder_cfg cfg;                                       /* dir, name and description are set by the rig; queue_depth 0: 4 */
 };
 
 struct rec_rig {
@@ -79,5 +80,11 @@ struct rec_files {
     uint64_t bytes;
 };
 void rec_read(struct rec_rig *rig, struct rec_files *found);
+
+/* Follows the elements of a file that is being written; each must lead to the next, and the last one to the end of the file. Returns
+ * how many Clusters there are. */
+unsigned rec_walk(struct rec_rig *rig, uint64_t segment);
+/* The record in a slot of a file that may still be written. */
+void rec_record(struct rec_rig *rig, uint64_t segment, uint64_t slot, struct sl_frame_record *record);
 
 #endif
