@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# system calls and instructions a frame, by thread, of a 1080p60 recording, and of GStreamer and FFmpeg
+# system calls and user-space instructions a frame of a 1080p60 recording, and of GStreamer and FFmpeg
 #
 #   --frames N   length of the longer run of each pair (600); the shorter has a third of it
 #   --trial      keep no results
 #
-# Start and end cost the same in a long and in a short run, so the difference divided by the difference in frames is what one frame
-# costs. System calls are counted by strace, instructions (user space) by valgrind's callgrind, both exactly. The pattern sensor is
-# part of the process: its capture thread draws, which a camera would do itself; the recorder's thread is the one to compare.
+# Start and end cost the same in a long run and in a short one, so their difference divided by the difference in frames is what one frame
+# costs. System calls are counted by strace. Instructions: those of the peers, all threads, by valgrind's callgrind; those of the
+# recorder's thread one by one (see perf/step.c), at 5 frames a second so that it has the time for it, without the payload's checksum. The
+# pattern sensor is part of the process: it draws, which a camera does by itself.
 set -euo pipefail
 
 name=counts arguments=$*
@@ -30,9 +31,9 @@ while (($#)); do
     shift
 done
 short=$((frames / 3))
-prepare $((frames * frame_bytes + 2000000000))
+prepare $((frames * frame_bytes + 2500000000))
 
-# tool NAME FRAMES WRAPPER…
+# run_tool NAME FRAMES WRAPPER…
 run_tool() {
     local tool=$1 n=$2
     shift 2
@@ -44,36 +45,67 @@ run_tool() {
     ffmpeg-raw)
         "$@" ffmpeg -v error -y -f rawvideo -pix_fmt yuyv422 -s 1920x1080 -r 60 -i /dev/zero -frames:v "$n" -c copy -f rawvideo "$work/f"
         ;;
-    esac >"$work/log" 2>&1 </dev/null || { tail -n 20 "$work/log" >&2; die "$tool failed under $1"; }
+    esac >"$work/out" 2>"$work/log" </dev/null || { tail -n 20 "$work/log" >&2; die "$tool failed under $1"; }
 }
 
-# Lines "thread call count" of one run.
+# Lines "thread call count" of one run. Threads get their names through /proc/self/task/TID/comm; the first one is main.
 syscalls() {
-    rm -f "$work/strace"
-    run_tool "$1" "$2" strace -f -Y -qq -o "$work/strace"
-    sed -nE 's/^[0-9]+<([^>]*)> +([a-z_0-9]+)\(.*/\1 \2/p' "$work/strace" | sort | uniq -c | awk '{ print $2, $3, $1 }'
+    run_tool "$1" "$2" strace -f -qq -o "$work/strace"
+    awk '
+        { pid = $1; call = $2; sub(/\(.*/, "", call) }
+        call !~ /^[a-z_0-9]+$/ { next }                   # signals, exits, and the second halves of interrupted lines
+        NR == 1 { name[pid] = "main" }
+        match($0, /\/proc\/self\/task\/[0-9]+\/comm/) { named = substr($0, RSTART + 16, RLENGTH - 21) }
+        call == "write" && named && match($0, /"[^"]+"/) { name[named] = substr($0, RSTART + 1, RLENGTH - 2); named = "" }
+        { count[pid " " call]++ }
+        END { for (k in count) { split(k, part, " "); print (part[1] in name ? name[part[1]] : "other"), part[2], count[k] } }' "$work/strace"
 }
 
-# Lines "thread total count" of one run. A thread is named by the last function of ours, or of its library, that started it.
+# "all instructions COUNT" of one run.
 instructions() {
-    local file thread
-    rm -f "$work"/callgrind.*
-    run_tool "$1" "$2" valgrind -q --tool=callgrind --separate-threads=yes --callgrind-out-file="$work/callgrind"
-    for file in "$work"/callgrind-??; do
-        thread=$(grep -oE '\((0|[0-9]+)\) (sl_[a-z0-9_]+|main)$' "$file" | sed 's/.* //' | grep -E "$known_threads" | head -n 1)
-        printf '%s total %s\n' "${thread:-other}" "$(sed -n 's/^totals: //p' "$file")"
-    done
+    rm -f "$work"/callgrind*
+    run_tool "$1" "$2" valgrind -q --tool=callgrind --callgrind-out-file="$work/callgrind"
+    printf 'all instructions %s\n' "$(sed -n 's/^totals: //p' "$work/callgrind")"
 }
-known_threads='^main$'
 
-# per_frame LONG SHORT: the difference, a frame, for each thread and call: "thread call value".
+# per_frame WHAT TOOL: lines "thread call value", the difference of two runs, a frame.
 per_frame() {
-    awk -v n=$((frames - short)) 'FNR == NR { long[$1 " " $2] += $3; next } { long[$1 " " $2] -= $3 }
-        END { for (k in long) if (long[k] / n >= 0.005 || long[k] / n <= -0.005) printf "%s %.2f\n", k, long[k] / n }' "$1" "$2" | sort
-}
-
-measure() {
     "$1" "$2" "$frames" >"$work/long"
     "$1" "$2" "$short" >"$work/short"
-    per_frame "$work/long" "$work/short"
+    awk -v n=$((frames - short)) 'FNR == NR { sum[$1 " " $2] += $3; next } { sum[$1 " " $2] -= $3 }
+        END { for (k in sum) printf "%s %.3f\n", k, sum[k] / n }' "$work/long" "$work/short" | awk '$3 >= 0.005' | sort -k1,1 -k3,3gr
 }
+
+recorder_instructions() {
+    local fps=5 seconds=10 pid figures
+    rm -rf "$work"/{f,rec}
+    mkdir -p "$work/rec"
+    cc -O2 -o "$work/step" perf/step.c
+    "$sluice" run configs/pattern.ini --seconds $((seconds + 6)) --set "record.dir=$work/rec" --set "sensor.fps=$fps" --set record.checksum=none \
+        --set record.sync=segment --summary "$work/summary" >"$work/out" 2>"$work/log" &
+    pid=$!
+    sleep 3
+    figures=$("$work/step" "$pid" recorder "$seconds") || die "cannot step through the recorder (needs ptrace)"
+    wait "$pid" || { tail -n 5 "$work/log" >&2; die "frames were lost while stepping: the machine is too busy"; }
+    awk -v fps=$fps '{ printf "%.0f", $1 / $2 / fps }' <<<"$figures"
+}
+
+total() { awk '{ sum += $3 } END { printf "%.1f", sum }'; }
+
+calls=$(per_frame syscalls sluice)
+recorder=$(recorder_instructions)
+rows=''
+for peer in gst-filesink ffmpeg-raw; do
+    rows+="| $peer | $(per_frame syscalls $peer | total) | $(per_frame instructions $peer | awk '{ printf "%.0f", $3 }') |"$'\n'
+done
+{
+    printf '# System calls and instructions a frame\n\n'
+    machine_facts
+    printf '\n%s minus %s frames of 1080p60 YUYV (%s bytes).\n\n' "$frames" "$short" "$frame_bytes"
+    printf '| tool | system calls a frame | user instructions a frame |\n|---|---|---|\n'
+    printf '| sluice, recorder thread | %s | %s |\n' "$(grep '^recorder ' <<<"$calls" | total)" "$recorder"
+    printf '| sluice, all threads, drawing the pattern included | %s | |\n' "$(total <<<"$calls")"
+    printf '%s' "$rows"
+    printf '\nsluice, by thread:\n\n| thread | call | a frame |\n|---|---|---|\n'
+    awk '{ printf "| %s | %s | %.2f |\n", $1, $2, $3 }' <<<"$calls"
+} | report "$name.md"

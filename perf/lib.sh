@@ -25,10 +25,11 @@ prepare() {
     ((free >= $1)) || die "$work has $((free / 1000000)) MB free, $(($1 / 1000000)) MB are needed (SLUICE_BENCH_DIR names another place)"
 }
 
-# timed COMMAND…: prints "wall user sys" in seconds of the command and all it waited for; what it says goes to $work/log.
+# timed COMMAND…: prints "wall user sys" in seconds of the command and all it waited for; its output goes to $work/out, what it
+# has to say to $work/log.
 timed() {
     local TIMEFORMAT='%3R %3U %3S' rc=0 figures
-    { figures=$({ time "$@" >"$work/log" 2>&1; } 2>&1); } || rc=$?
+    { figures=$({ time "$@" >"$work/out" 2>"$work/log"; } 2>&1); } || rc=$?
     ((rc == 0)) || { tail -n 20 "$work/log" >&2; say "failed ($rc): $*"; return 1; }
     printf '%s\n' "$figures"
 }

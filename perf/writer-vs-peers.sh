@@ -8,8 +8,10 @@
 #   --peers A,B  of fio, gst-filesink, gst-matroska, ffmpeg-raw, ffmpeg-mkv, dd-direct (all)
 #   --trial      keep no results
 #
-# Every run ends durable: fio, dd and the writer by themselves, the others with sync(1) within the measured time. CPU is what
-# the kernel charges to the process; write-back by kernel threads after a buffered write is charged to nobody.
+# Every run ends durable: fio, dd and the writer by themselves, the others with sync(1) within the measured time. fio and the writer are
+# compared by their own clocks, which leave out the start of the process (fio's takes longer than the writing of a gigabyte);
+# all others as whole processes. CPU is what the kernel charges to the process; write-back by kernel threads after a
+# buffered write is charged to nobody.
 set -euo pipefail
 
 name=writer-vs-peers arguments=$*
@@ -68,6 +70,14 @@ one() {
     timed "$@"
 }
 
+# The same as the tool itself saw it, after one().
+own_clock() {
+    case $1 in
+    sluice) jq -r '"\(.seconds) \(.cpu.user_s) \(.cpu.sys_s)"' "$work/out" ;;
+    fio) jq -r '.jobs[0] | "\(.write.runtime / 1000) \(.usr_cpu * .job_runtime / 1e5) \(.sys_cpu * .job_runtime / 1e5)"' "$work/out" ;;
+    esac
+}
+
 # fio's best of buffer memory and queue depth, by two runs each.
 find_fio_best() {
     local memory depth best=0 speed
@@ -105,11 +115,21 @@ pair_ratios() {
         END { for (i in ours) if (i in theirs && ours[i] > 0) print theirs[i] / ours[i] }' "$csv"
 }
 
+# own_row PATTERN: our runs beside the peers that match.
 own_row() {
     local wall cpu
-    wall=$(awk -F, '$3 == "sluice" { print $4 }' "$csv" | median)
-    cpu=$(awk -F, '$3 == "sluice" { print $5 + $6 }' "$csv" | median)
+    wall=$(awk -F, -v p="$1" '$1 ~ p && $3 == "sluice" { print $4 }' "$csv" | median)
+    cpu=$(awk -F, -v p="$1" '$1 ~ p && $3 == "sluice" { print $5 + $6 }' "$csv" | median)
     printf '| **sluice** | %s | %s | %s | 1 | 1 |\n' "$(calc "$bytes / 1e6 / $wall" 0)" "$(calc "$cpu / ($bytes / 1e9)" 4)" "$(calc "$cpu" 3)"
+}
+
+# table PATTERN PEER…
+table() {
+    local pattern=$1 peer
+    shift
+    printf '\n| tool | MB/s, durable | CPU s/GB | CPU s | wall, ratio | CPU, ratio |\n|---|---|---|---|---|---|\n'
+    own_row "$pattern"
+    for peer; do table_row "$peer"; done
 }
 
 prepare $((bytes * 2))
@@ -124,6 +144,7 @@ for peer in ${peers//,/ }; do
         ((i % 2)) || order=("$peer" sluice)
         for tool in "${order[@]}"; do
             if [[ $tool == sluice ]]; then figures=$(one run_sluice); else figures=$(one run_peer "$tool"); fi
+            [[ $peer != fio ]] || figures=$(own_clock "$tool")
             read -r wall user sys <<<"$figures"
             say "$peer pair $i: $tool $wall s, CPU $user + $sys s"
             printf '%s,%s,%s,%s,%s,%s\n' "$peer" "$i" "$tool" "$wall" "$user" "$sys" >>"$csv"
@@ -137,10 +158,17 @@ done
     [[ ! ${fio_best[*]} ]] || printf -- '- fio: best of the search: %s\n' "${fio_best[*]}"
     printf '\n%s frames of %s bytes (%s GB) as fast as the disk takes them; medians of %s pairs. Ratios are peer / sluice within a pair:\n' \
         "$frames" "$frame_bytes" "$(calc "$bytes / 1e9" 2)" "$pairs"
-    printf 'above 1 the peer took longer, or more CPU. Raw runs: %s.csv.\n\n' "$name"
-    printf '| tool | MB/s, durable | CPU s/GB | CPU s | wall, ratio | CPU, ratio |\n|---|---|---|---|---|---|\n'
-    own_row
-    for peer in ${peers//,/ }; do table_row "$peer"; done
+    printf 'above 1 the peer took longer, or more CPU. Raw runs: %s.csv.\n' "$name"
+    if [[ ,$peers, == *,fio,* ]]; then
+        printf '\nThe limit of the disk, by the clock of each tool:\n'
+        table '^fio$' fio
+    fi
+    others=$(tr , '\n' <<<"$peers" | grep -vx fio || true)
+    if [[ $others ]]; then
+        printf '\nOther recorders, from the start to the end of the process:\n'
+        # shellcheck disable=SC2086 # a list of names
+        table '^(gst|ffmpeg|dd)' $others
+    fi
 } | report "$name.md"
 { echo 'peer,pair,tool,wall_s,user_s,sys_s'; cat "$csv"; } | report "$name.csv" >/dev/null
 rm -f "$csv"

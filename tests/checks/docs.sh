@@ -33,7 +33,7 @@ paths() {
     for doc in "${docs[@]}"; do
         while read -r path; do
             compgen -G "$path" >/dev/null || bad "paths $doc: $path does not exist"
-        done < <(grep -oE '`(src|tests|perf|docs|configs|cmake|\.ci)/[A-Za-z0-9_./*-]+`' "$doc" | tr -d '`' | grep -vE '[A-Z]{3,}' | sort -u)
+        done < <(grep -oE '`(src|tests|perf|docs|configs|cmake|\.ci)/[A-Za-z0-9_./*-]+`' "$doc" | tr -d '`' | grep -vE '[A-Z]{2,}' | sort -u)
     done
 }
 

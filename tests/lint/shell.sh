@@ -7,6 +7,6 @@ mapfile -d '' files < <(find . -path ./build -prune -o -path ./.git -prune -o -p
     xargs -0 grep -lZ -m1 -E '^#!/bin/(ba)?sh')
 bad=0
 for file in "${files[@]}"; do
-    shellcheck -x --severity=style "$file" || { echo "not ok shellcheck $file"; bad=1; }
+    shellcheck -x -P SCRIPTDIR --severity=style "$file" || { echo "not ok shellcheck $file"; bad=1; }
 done
 ((bad)) || echo "ok shellcheck ${#files[@]} scripts"
