@@ -18,6 +18,7 @@ shift
 passed=0 failed=0 skipped=0
 mkdir -p "$build"
 scratch=$(mktemp -d "${TMPDIR:-$build}/scratch.XXXXXX") # beside the build: /tmp may be a tmpfs, which has no O_DIRECT
+chmod 755 "$scratch" # VLC runs as another user
 trap 'rm -rf "$scratch"' EXIT
 
 add() { ((passed += $1, failed += $2, skipped += $3)) || true; }

@@ -287,7 +287,10 @@ static void refill_blocks(struct sl_housekeeper *h)
         if (!block) /* the recorder waits for it; memory may come back */
             return;
         block->next = NULL;
-        sl_spsc_push(&h->blocks, &block);
+        if (!sl_spsc_push(&h->blocks, &block)) { /* not after the count above; the analyzer cannot know */
+            free(block);
+            return;
+        }
         sl_wake_notify(h->recorder_wake);
     }
 }

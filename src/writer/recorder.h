@@ -26,7 +26,7 @@ void sl_recorder_abort(struct sl_recorder *r);  /* ends what is in flight, gives
 
 /* recorder_frame.c */
 void sl_recorder_fly(struct sl_recorder *r, struct sl_frame *frame);
-void sl_recorder_landed(struct sl_recorder *r, unsigned index, unsigned part, int64_t result);
+void sl_recorder_landed(struct sl_recorder *r, unsigned index, unsigned number, int64_t result);
 void sl_recorder_revoided(struct sl_recorder *r, unsigned index);
 void sl_recorder_retry_no_space(struct sl_recorder *r, int error);
 /* Enters a frame that is not written, for that reason, and releases it. */

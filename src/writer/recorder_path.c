@@ -77,8 +77,8 @@ static int probe_file_system(struct sl_recorder *r, struct sl_error *err)
         direct = false;
         if (fd < 0)
             fd = open_probe(r, file, sizeof(file), 0);
-        else if (fcntl(fd, F_SETFL, 0))
-            rc = -errno;
+        else
+            (void)!fcntl(fd, F_SETFL, 0); /* had it failed, so would the next line */
         rc = fd < 0 ? fd : try_write(fd, r->scratch, SL_PAGE_BYTES);
     } else if (r->run.cfg.buffered) {
         reason(r, "buffered writes were asked for");
