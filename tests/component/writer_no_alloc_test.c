@@ -83,11 +83,13 @@ static void teardown(void)
 
 int main(void)
 {
-    Suite *suite = suite_create("writer does not allocate");
-    TCase *tcase = tcase_create("trap");
+    Suite *suite;
+    TCase *tcase;
 
     if (!sl_trap_available())
         return 77;
+    suite = suite_create("writer does not allocate");
+    tcase = tcase_create("trap");
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, test_writes_and_extends);
