@@ -10,7 +10,9 @@ seconds=${SLUICE_DEMO_SECONDS:-10}
 # 249 MB a second, what the recorder extends ahead, and the reserve it leaves free (keep_free).
 need=$((seconds * 249 * 1000 * 1000 + 1500 * 1000 * 1000))
 
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+bold='' plain=''
+[[ ! -t 1 ]] || bold=$'\033[1m' plain=$'\033[0m'
+say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 # The first directory that can be made and has the room.
 choose() {
     local dir free
