@@ -28,7 +28,7 @@ if small_disk 400; then
 when_full = overwrite-oldest"
     # 460,800 B a frame: 2800 frames are 1.29 GB, more than three times the disk; 120 fps and a deep
     # ring leave a loop device on a busy machine some air.
-    "$sluice" run "$scratch/wrap.ini" --set sensor.fps=120 --set ring.depth=4s --set record.keep_free=32MiB --frames 2800 --summary "$scratch/wrap.json" >"$scratch/wrap.log" 2>&1
+    "$sluice" run "$scratch/wrap.ini" --set sensor.fps=120 --set ring.depth=4s --set sensor.buffers=32 --set record.keep_free=32MiB --frames 2800 --summary "$scratch/wrap.json" >"$scratch/wrap.log" 2>&1
     status=$?
     check disk-full-overwrite "exit $status, $(field "$scratch/wrap.json" '"recorded \(.frames.recorded) of \(.frames.expected), \(.record.bytes/1e6|floor) MB through a 400 MiB disk"')" \
         equal "$status $(field "$scratch/wrap.json" '"\(.frames.recorded) \(.frames.balanced)"')" "0 2800 true"
