@@ -3,29 +3,39 @@
  * Time grid × sequence.
  *
  * Time: a filter holds the moment the last frame was due (phase) and the real length of an interval. Both start with the gains of
- * a fit over everything seen so far and end with small constant ones, so that a 59.94 Hz device on a
+ * a straight line fitted to everything seen so far and end with small constant ones, so that a 59.94 Hz device on a
  * nominal 60 is learnt within seconds and jitter of ±40 % of an interval does not move the grid.
  *
  * Decision for a frame that comes r intervals after the phase while the sequence advanced by s:
  *   s < 1                  frozen or reset: time counts.
  *   s > r + 0.85           the sequence claims frames there was no time for: time counts.
- *   s ≥ r − 0.75           they agree within jitter: the sequence counts.
- *   s < r − 0.75, starved  a driver that does not count what it had no buffer for: time counts.
- *   s < r − 0.75           a late stamp, or a loss the driver did not count. One frame cannot tell; the next can: if it is as
+ *   s ≥ r − 0.85           they agree within jitter: the sequence counts.
+ *   s < r − 0.60, starved  a driver that does not count what it had no buffer for: time counts.
+ *   s < r − 0.85           a late stamp, or a loss the driver did not count. One frame cannot tell; the next can: if it is as
  *                          late, the grid really moved and the missing frames are booked before it; if it is back on the grid,
  *                          the stamp was late. Hence a loss of this kind shows one frame later than it happened.
+ *
+ * A sequence that stands still for a frame and then skips one (software sensors on a busy machine) has lost nothing: for a second
+ * after it stood still, a skip may make up for that, if time agrees better with it.
  *
  * Rejected: adding up nominal intervals from frame 0. At 59.94 against 60 that invents a lost frame every 17 seconds.
  */
 #include "capture/grid.h"
 
 #define EXCESS_LIMIT  0.85 /* sequence ahead of time, intervals */
-#define DEFICIT_LIMIT 0.75 /* time ahead of sequence, intervals */
+#define DEFICIT_LIMIT 0.85 /* time ahead of sequence, intervals */
+#define STARVED_LIMIT 0.6  /* the same when a loss is likely anyway */
 /* With guessed times whole bursts are dequeued at one moment: up to all of a driver's buffers. */
 #define GUESSED_EXCESS_LIMIT 64.85
+#define REPEATED_MAX         8
+#define REPEATED_FRAMES      64 /* for so long a skip may make up for a repetition */
 #define RATE_LIMIT           0.01
-#define PHASE_GAIN_FLOOR     (1.0 / 128)
-#define RATE_GAIN_FLOOR      (1.0 / 65536)
+#define AHEAD_LIMIT          1.2 /* intervals the grid may be ahead of the stamps */
+#define RELOCK_LIMIT         0.42
+#define RELOCK_STEPS         16
+#define FIT_HEAD_START       3 /* frames that the nominal rate counts for */
+#define PHASE_GAIN_FLOOR     (1.0 / 64)
+#define RATE_GAIN_FLOOR      (1.0 / 16384) /* a quarter of its square: critically damped */
 #define FUTURE_LIMIT_NS      SL_NS_PER_S
 #define PAST_LIMIT_NS        (10 * SL_NS_PER_S)
 /* A frame is due when its time has come, give or take the rounding of the filter. */
@@ -91,7 +101,7 @@ static uint64_t believe_deficit(struct sl_grid *grid, double deficit, bool guess
     uint64_t late = rounded(deficit);
     uint64_t believed = 0;
 
-    if (guessed || deficit < DEFICIT_LIMIT) {
+    if (guessed || deficit < (starved ? STARVED_LIMIT : DEFICIT_LIMIT)) {
         grid->suspected = 0;
         return 0;
     }
@@ -103,6 +113,32 @@ static uint64_t believe_deficit(struct sl_grid *grid, double deficit, bool guess
     return believed;
 }
 
+static double distance(double a, double b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* The advance of a sequence that moves, less what it only makes up for. */
+static uint32_t real_advance(struct sl_grid *grid, uint32_t advance, double elapsed)
+{
+    uint32_t most = advance - 1 < grid->repeated ? advance - 1 : grid->repeated;
+    uint32_t best = 0;
+
+    for (uint32_t paid = 1; paid <= most; paid++)
+        if (distance(elapsed, advance - paid) < distance(elapsed, advance - best))
+            best = paid;
+    grid->repeated = ++grid->repeat_age > REPEATED_FRAMES ? 0 : grid->repeated - best;
+    return advance - best;
+}
+
+static void stood_still(struct sl_grid *grid, uint64_t frames)
+{
+    uint64_t repeated = grid->repeated + frames;
+
+    grid->repeated = repeated > REPEATED_MAX ? REPEATED_MAX : (uint32_t)repeated;
+    grid->repeat_age = 0;
+}
+
 /* How many intervals after the last frame this one is. */
 static uint64_t decide(struct sl_grid *grid, const struct sl_grid_input *input, double elapsed, struct sl_grid_step *step)
 {
@@ -110,14 +146,22 @@ static uint64_t decide(struct sl_grid *grid, const struct sl_grid_input *input, 
     uint64_t by_time = elapsed < 1 ? 1 : rounded(elapsed);
     double limit = step->time_guessed ? GUESSED_EXCESS_LIMIT : EXCESS_LIMIT;
 
-    if (advance == 0)
+    if (advance == 0) {
         step->anomalies |= anomaly_bit(SL_ANOMALY_SEQUENCE_FROZEN);
-    else if (advance > INT32_MAX)
-        step->anomalies |= anomaly_bit(SL_ANOMALY_SEQUENCE_RESET);
-    else if (advance > elapsed + limit && advance > 1)
+        stood_still(grid, by_time);
+        grid->suspected = 0;
+        return by_time;
+    }
+    if (advance <= INT32_MAX) {
+        uint32_t real = real_advance(grid, advance, elapsed);
+
+        if (real == 1 || real <= elapsed + limit)
+            return real + believe_deficit(grid, elapsed - real, step->time_guessed, input->starved);
         step->anomalies |= anomaly_bit(SL_ANOMALY_SEQUENCE_JUMP);
-    else
-        return advance + believe_deficit(grid, elapsed - advance, step->time_guessed, input->starved);
+    } else {
+        step->anomalies |= anomaly_bit(SL_ANOMALY_SEQUENCE_RESET);
+    }
+    grid->repeated = 0;
     grid->suspected = 0;
     return by_time;
 }
@@ -127,28 +171,50 @@ static double at_least(double gain, double floor)
     return gain < floor ? floor : gain;
 }
 
+/* How early a stamp may be and still be taken as it is. After a repetition the grid is ahead of time, and right. */
+static double early_limit(const struct sl_grid *grid)
+{
+    if (!grid->repeated)
+        return EXCESS_LIMIT;
+    return grid->repeat_age ? 0.4 : 0.5;
+}
+
+/* Learns from a stamp that is `off` intervals from where it should be. Returns by how much the phase is to be corrected. */
+static double learn(struct sl_grid *grid, double off, uint64_t steps)
+{
+    double p = ++grid->phase_steps + FIT_HEAD_START;
+    double r = ++grid->rate_steps + FIT_HEAD_START;
+    double slowest = grid->nominal_ns * (1 + RATE_LIMIT);
+    double fastest = grid->nominal_ns * (1 - RATE_LIMIT);
+
+    grid->interval_ns += off * grid->interval_ns / (double)steps * at_least(6 / ((r + 1) * (r + 2)), RATE_GAIN_FLOOR);
+    if (grid->interval_ns < fastest)
+        grid->interval_ns = fastest;
+    if (grid->interval_ns > slowest) {
+        grid->interval_ns = slowest;
+        if (off > 0) /* slower than is believed: what does not come is missing */
+            return 0;
+    }
+    return off * at_least((4 * p + 2) / ((p + 1) * (p + 2)), PHASE_GAIN_FLOOR);
+}
+
 /* Moves the phase on by `steps` intervals and learns from how far the stamp was off. */
 static void track(struct sl_grid *grid, int64_t time_ns, uint64_t steps)
 {
     double ahead = (double)steps * grid->interval_ns;
-    double off = (double)(time_ns - grid->phase_ns) - ahead;
-    double off_intervals = off / grid->interval_ns;
+    double off = ((double)(time_ns - grid->phase_ns) - ahead) / grid->interval_ns;
     double correction = 0;
+    bool owes = grid->repeated && grid->repeat_age;
 
-    if (steps > 1 && (off_intervals > 0.25 || off_intervals < -0.25) && grid->phase_steps > 4)
-        grid->phase_steps = 4; /* after a gap the device may go on at another phase: learn it quickly */
-    if (off_intervals < DEFICIT_LIMIT && off_intervals > -EXCESS_LIMIT) {
-        double phase_frames = ++grid->phase_steps;
-        double rate_frames = ++grid->rate_steps;
-
-        correction = off * at_least(1 / (phase_frames + 1), PHASE_GAIN_FLOOR);
-        grid->interval_ns += off / (double)steps * at_least(6 / ((rate_frames + 1) * (rate_frames + 2)), RATE_GAIN_FLOOR);
-        if (grid->interval_ns > grid->nominal_ns * (1 + RATE_LIMIT))
-            grid->interval_ns = grid->nominal_ns * (1 + RATE_LIMIT);
-        if (grid->interval_ns < grid->nominal_ns * (1 - RATE_LIMIT))
-            grid->interval_ns = grid->nominal_ns * (1 - RATE_LIMIT);
-    }
-    grid->phase_ns += (int64_t)(ahead + correction + 0.5);
+    if (steps > 1 && distance(off, 0) > RELOCK_LIMIT && grid->phase_steps > RELOCK_STEPS)
+        grid->phase_steps = RELOCK_STEPS; /* after a gap the device may go on at another phase: learn it sooner */
+    if (off < DEFICIT_LIMIT && off > -early_limit(grid))
+        correction = learn(grid, off, steps);
+    else if (off < -AHEAD_LIMIT && !owes)
+        correction = off + AHEAD_LIMIT; /* faster than is believed: the grid must not run away, or it would hide gaps */
+    else if (off < 0 && !owes)
+        correction = -EXCESS_LIMIT * PHASE_GAIN_FLOOR;
+    grid->phase_ns += (int64_t)((double)steps * grid->interval_ns + correction * grid->interval_ns + 0.5);
 }
 
 void sl_grid_place(struct sl_grid *grid, const struct sl_grid_input *input, struct sl_grid_step *step)

@@ -24,6 +24,8 @@ struct sl_grid {
     uint64_t next;      /* number of the next frame if none is missing */
     uint64_t suspected; /* frames that time misses and the sequence does not, not yet believed */
     uint32_t sequence;
+    uint32_t repeated;    /* frames counted while the sequence stood still: its next skip may only make up for them */
+    unsigned repeat_age;  /* frames since it last stood still */
     unsigned phase_steps; /* frames seen by each filter since it was (re)started */
     unsigned rate_steps;
     bool own_times; /* stamps follow the source's own time, which may run faster or slower than the clock */
