@@ -161,7 +161,7 @@ int sl_layout_file_head(const struct sl_layout *layout, const struct sl_stream_r
 
 void sl_layout_file_date(uint8_t *page, int64_t utc_ns, int64_t monotonic_ns)
 {
-    sl_put_be(page + DATE_AT + 3, (uint64_t)(utc_ns - seconds_1970_to_2001 * SL_NS_PER_S), 8);
+    sl_put_be(page + DATE_AT + 3, (uint64_t)utc_ns - (uint64_t)(seconds_1970_to_2001 * SL_NS_PER_S), 8); /* of a file that lies: wraps */
     sl_stream_record_set_date(page + SL_LAYOUT_STREAM_RECORD, utc_ns, monotonic_ns);
 }
 
