@@ -165,7 +165,7 @@ static int finish(struct sl_pipeline *p, struct sl_ledger *ledger, const struct 
     facts->cpu_sys_s = seconds_of(usage_of_run.ru_stime);
     sl_pipeline_books(p, &books);
     facts->exit_code = exit_code(&books, end);
-    json_t *stop = json_pack("{s:s, s:i, s:o}", "reason", sl_run_end_name(end), "exit", facts->exit_code, "frames", sl_books_json(&books));
+    json_t *stop = json_pack("{s:s, s:i, s:o}", "reason", sl_run_end_name(end), "exit", facts->exit_code, "frames", sl_frames_json(p));
 
     if (error)
         json_object_set_new(stop, "error", json_string(strerror(-error)));

@@ -21,6 +21,7 @@ struct contents {
     const struct sl_recording_info *info;
     struct sl_audit audit;
     struct sl_frame_record first, last;
+    struct sl_marked marked;
     uint64_t frames, torn, damaged, empty;
     json_t *gaps;
 };
@@ -37,6 +38,7 @@ static void add_frame(struct contents *contents, const struct sl_frame_record *r
     sl_audit_frame(&contents->audit, record, &gap);
     if (gap.count || gap.holes)
         json_array_append_new(contents->gaps, sl_gap_json(&gap));
+    sl_marked_add(&contents->marked, record);
     if (!contents->frames++)
         contents->first = *record;
     contents->last = *record;
@@ -131,6 +133,7 @@ static int show_json(const char *path, const struct contents *contents)
     json_object_set_new(object, "fps_measured", json_real(measured_fps(contents)));
     json_object_set_new(object, "lost", sl_losses_json(contents->audit.lost));
     json_object_set_new(object, "unexplained", json_integer((json_int_t)sl_audit_unexplained(&contents->audit)));
+    json_object_set_new(object, "marked", sl_marked_json(&contents->marked));
     json_object_set(object, "gaps", contents->gaps);
     json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     putchar('\n');
@@ -198,7 +201,7 @@ static void show_gaps(const struct contents *contents)
 static void show_text(const char *path, const struct contents *contents)
 {
     const struct sl_recording_info *info = contents->info;
-    char text[SL_LOSSES_TEXT], session[33];
+    char text[SL_LOSSES_TEXT], marked[SL_MARKED_TEXT], session[33];
 
     printf("file      %s, %" PRIu64 " bytes\n", path, info->file_bytes);
     show_state(contents, path);
@@ -217,6 +220,10 @@ static void show_text(const char *path, const struct contents *contents)
     printf("\nlost      %s\n", text);
     if (sl_audit_unexplained(&contents->audit))
         printf("          %" PRIu64 " frames missing without a cause\n", sl_audit_unexplained(&contents->audit));
+    if (contents->marked.frames) {
+        sl_marked_text(&contents->marked, marked);
+        printf("marked    %s (bad, and kept)\n", marked);
+    }
     show_gaps(contents);
 }
 

@@ -114,7 +114,7 @@ static void print_text(struct report *report, const struct sl_verify_result *res
 {
     const uint64_t *verdicts = result->verdicts;
     size_t damages = json_array_size(report->damages);
-    char losses[SL_LOSSES_TEXT];
+    char losses[SL_LOSSES_TEXT], marked[SL_MARKED_TEXT];
 
     fprintf(report->text,
             "  frames: %" PRIu64 " good, %" PRIu64 " unproven, %" PRIu64 " torn, %" PRIu64 " damaged; %" PRIu64 " slots without a frame\n",
@@ -123,6 +123,10 @@ static void print_text(struct report *report, const struct sl_verify_result *res
         fprintf(report->text, "  pattern: %" PRIu64 " frames right, %" PRIu64 " wrong\n", report->pattern_good, report->pattern_bad);
     sl_losses_text(result->lost, losses);
     fprintf(report->text, "  lost while recording: %s\n", losses);
+    if (result->marked.frames) {
+        sl_marked_text(&result->marked, marked);
+        fprintf(report->text, "  kept though bad: %s\n", marked);
+    }
     if (damages)
         fprintf(report->text, "  verdict: DAMAGED, %zu finding%s\n", damages, damages == 1 ? "" : "s");
     else
@@ -154,6 +158,7 @@ static json_t *file_json(const struct report *report, const char *path, const st
         json_object_set_new(object, "pattern",
                             json_pack("{s:I, s:I}", "right", (json_int_t)report->pattern_good, "wrong", (json_int_t)report->pattern_bad));
     json_object_set_new(object, "lost", sl_losses_json(result->lost));
+    json_object_set_new(object, "marked", sl_marked_json(&result->marked));
     json_object_set(object, "gaps", report->gaps);
     json_object_set(object, "notes", report->notes);
     json_object_set(object, "damage", report->damages);

@@ -34,6 +34,17 @@ static void report_anomaly(struct sl_ledger *ledger, const struct sl_event *even
                               (json_int_t)event->count));
 }
 
+static void report_kept(struct sl_ledger *ledger, const struct sl_event *event)
+{
+    bool flagged = event->code == SL_FRAME_DEVICE_ERROR;
+
+    sl_log(SL_LOG_WARNING, "kept %llu bad frame(s) from %llu to %llu: %s", (unsigned long long)event->count,
+           (unsigned long long)event->first, (unsigned long long)event->last, flagged ? "the device's error flag" : "too short");
+    sl_ledger_write(ledger, "bad_kept",
+                    json_pack("{s:s, s:I, s:I, s:I}", "kind", flagged ? "error" : "short", "first", (json_int_t)event->first, "last",
+                              (json_int_t)event->last, "count", (json_int_t)event->count));
+}
+
 static void report_segment(const struct sl_pipeline *p, struct sl_ledger *ledger, const struct sl_event *event)
 {
     char path[4096];
@@ -52,9 +63,14 @@ static void report_segment(const struct sl_pipeline *p, struct sl_ledger *ledger
                     with_error(fields, event->error));
 }
 
+static const char *origin_name(enum sl_event_origin origin)
+{
+    return origin == SL_FROM_CAPTURE ? "capture" : "recorder";
+}
+
 void sl_event_report(const struct sl_pipeline *p, struct sl_ledger *ledger, enum sl_event_origin origin, const struct sl_event *event)
 {
-    const char *from = origin == SL_FROM_CAPTURE ? "capture" : "recorder";
+    const char *from = origin_name(origin);
 
     switch (event->kind) {
     case SL_EVENT_LOSS:
@@ -62,6 +78,9 @@ void sl_event_report(const struct sl_pipeline *p, struct sl_ledger *ledger, enum
         break;
     case SL_EVENT_ANOMALY:
         report_anomaly(ledger, event);
+        break;
+    case SL_EVENT_BAD_KEPT:
+        report_kept(ledger, event);
         break;
     case SL_EVENT_SEGMENT_OPEN:
     case SL_EVENT_SEGMENT_CLOSE:
@@ -75,4 +94,24 @@ void sl_event_report(const struct sl_pipeline *p, struct sl_ledger *ledger, enum
         sl_ledger_write(ledger, "state", with_error(json_pack("{s:s, s:i}", "of", from, "state", (int)event->code), event->error));
         break;
     }
+}
+
+void sl_events_report(const struct sl_pipeline *p, struct sl_ledger *ledger, enum sl_event_origin origin, struct sl_events *events,
+                      uint64_t *dropped)
+{
+    struct sl_event event;
+
+    while (sl_events_take(events, &event))
+        sl_event_report(p, ledger, origin, &event);
+
+    uint64_t total = sl_events_counter(events, SL_EVENTS_DROPPED);
+
+    if (total == *dropped)
+        return;
+    sl_log(SL_LOG_WARNING, "ledger: %llu events of %s came faster than they could be written; the totals are right",
+           (unsigned long long)(total - *dropped), origin_name(origin));
+    sl_ledger_write(
+        ledger, "events_dropped",
+        json_pack("{s:s, s:I, s:I}", "of", origin_name(origin), "count", (json_int_t)(total - *dropped), "total", (json_int_t)total));
+    *dropped = total;
 }

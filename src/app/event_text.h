@@ -13,4 +13,8 @@ enum sl_event_origin { SL_FROM_CAPTURE, SL_FROM_RECORDER };
 void sl_event_report(const struct sl_pipeline *pipeline, struct sl_ledger *ledger, enum sl_event_origin origin,
                      const struct sl_event *event);
 
+/* Reports every event that waits, then how many found the queue full since the last call: *dropped is the total told so far, from 0. */
+void sl_events_report(const struct sl_pipeline *pipeline, struct sl_ledger *ledger, enum sl_event_origin origin, struct sl_events *events,
+                      uint64_t *dropped);
+
 #endif

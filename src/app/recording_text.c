@@ -86,6 +86,32 @@ void sl_session_text(const uint8_t session[16], char text[33])
         snprintf(text + 2 * i, 3, "%02x", session[i]);
 }
 
+static unsigned marked_numbers(const struct sl_marked *marked)
+{
+    return marked->frames < SL_MARKED_NUMBERS ? (unsigned)marked->frames : SL_MARKED_NUMBERS;
+}
+
+void sl_marked_text(const struct sl_marked *marked, char text[SL_MARKED_TEXT])
+{
+    int used = snprintf(text, SL_MARKED_TEXT, marked->frames ? "error %" PRIu64 ", short %" PRIu64 ": frames" : "none", marked->error,
+                        marked->too_short);
+
+    for (unsigned i = 0; i < marked_numbers(marked); i++)
+        used += snprintf(text + used, SL_MARKED_TEXT - (size_t)used, "%s %" PRIu64, i ? "," : "", marked->number[i]);
+    if (marked->frames > SL_MARKED_NUMBERS)
+        snprintf(text + used, SL_MARKED_TEXT - (size_t)used, " …");
+}
+
+json_t *sl_marked_json(const struct sl_marked *marked)
+{
+    json_t *numbers = json_array();
+
+    for (unsigned i = 0; i < marked_numbers(marked); i++)
+        json_array_append_new(numbers, json_integer((json_int_t)marked->number[i]));
+    return json_pack("{s:I, s:I, s:I, s:o}", "frames", (json_int_t)marked->frames, "error", (json_int_t)marked->error, "short",
+                     (json_int_t)marked->too_short, "numbers", numbers);
+}
+
 json_t *sl_gap_json(const struct sl_audit_gap *gap)
 {
     return json_pack("{s:I, s:I, s:o, s:I, s:I, s:I}", "first", (json_int_t)gap->first, "count", (json_int_t)gap->count, "lost",

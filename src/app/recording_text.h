@@ -25,6 +25,12 @@ void sl_utc_text(int64_t utc_ns, char text[SL_UTC_TEXT]);
 void sl_colour_text(const struct sl_colour *colour, char text[SL_COLOUR_TEXT]);
 void sl_session_text(const uint8_t session[16], char text[33]);
 
+/* "error 3, short 1: frames 100, 101, 250 …"; "none". */
+#define SL_MARKED_TEXT 320
+void sl_marked_text(const struct sl_marked *marked, char text[SL_MARKED_TEXT]);
+/* {"frames", "error", "short", "numbers": […]}: the numbers of the first few. */
+json_t *sl_marked_json(const struct sl_marked *marked);
+
 json_t *sl_gap_json(const struct sl_audit_gap *gap);
 /* "frames 120…129 (10): disk_late 10" */
 void sl_gap_text(const struct sl_audit_gap *gap, char *text, size_t bytes);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "app/build_info.h"
+#include "app/counters.h"
 #include "app/recording_text.h"
 
 static json_t *quantiles(const struct sl_histogram *histogram, bool with_tail)
@@ -21,10 +22,14 @@ static json_t *quantiles(const struct sl_histogram *histogram, bool with_tail)
     return object;
 }
 
-json_t *sl_books_json(const struct sl_books *books)
+json_t *sl_frames_json(const struct sl_pipeline *p)
 {
-    return json_pack("{s:I, s:I, s:I, s:o, s:b}", "expected", (json_int_t)books->expected, "captured", (json_int_t)books->captured,
-                     "recorded", (json_int_t)books->recorded, "lost", sl_losses_json(books->lost), "balanced", sl_books_balanced(books));
+    struct sl_books books;
+
+    sl_pipeline_books(p, &books);
+    return json_pack("{s:I, s:I, s:I, s:o, s:b, s:I}", "expected", (json_int_t)books.expected, "captured", (json_int_t)books.captured,
+                     "recorded", (json_int_t)books.recorded, "lost", sl_losses_json(books.lost), "balanced", sl_books_balanced(&books),
+                     "bad_kept", (json_int_t)sl_capture_counter(p->capture, SL_CAPTURE_BAD_KEPT));
 }
 
 bool sl_summary_zero_copy(const struct sl_pipeline *p)
@@ -78,17 +83,16 @@ static json_t *record_json(const struct sl_pipeline *p, double seconds)
 
 json_t *sl_summary_json(const struct sl_pipeline *p, const struct sl_run_facts *facts)
 {
-    struct sl_books books;
     double gb = (double)sl_recorder_counter(p->recorder, SL_RECORDER_BYTES) / 1e9;
     double cpu = facts->cpu_user_s + facts->cpu_sys_s;
 
-    sl_pipeline_books(p, &books);
-    return json_pack("{s:s, s:s, s:i, s:o, s:f, s:o, s:o, s:[], s:{s:o, s:o}, s:{s:f, s:f, s:f}, s:{s:s, s:n, s:n, s:n}}", "version",
+    return json_pack("{s:s, s:s, s:i, s:o, s:f, s:o, s:o, s:[], s:{s:o, s:o}, s:{s:f, s:f, s:f}, s:{s:s, s:n, s:n, s:n}, s:o}", "version",
                      sl_build_version(), "config", facts->config_path, "exit", facts->exit_code, "sensor", sensor_json(p, facts->source),
-                     "seconds", facts->seconds, "frames", sl_books_json(&books), "record", record_json(p, facts->seconds), "streams",
+                     "seconds", facts->seconds, "frames", sl_frames_json(p), "record", record_json(p, facts->seconds), "streams",
                      "latency_us", "dqbuf_to_submit", quantiles(sl_recorder_submit_us(p->recorder), false), "dqbuf_to_durable",
                      quantiles(sl_recorder_durable_us(p->recorder), false), "cpu", "user_s", facts->cpu_user_s, "sys_s", facts->cpu_sys_s,
-                     "s_per_gb", gb > 0 ? cpu / gb : 0.0, "bus", "pmu", "none", "utilisation", "burst_bytes", "verdict");
+                     "s_per_gb", gb > 0 ? cpu / gb : 0.0, "bus", "pmu", "none", "utilisation", "burst_bytes", "verdict", "counters",
+                     sl_counters_json(p));
 }
 
 int sl_summary_write(json_t *summary, const char *path, struct sl_error *err)
@@ -135,6 +139,10 @@ void sl_summary_print(const struct sl_pipeline *p, const struct sl_run_facts *fa
     fprintf(to, "frames   expected %llu, recorded %llu, ", (unsigned long long)books.expected, (unsigned long long)books.recorded);
     fprintf(to, "lost %llu%s%s%s, books %s\n", (unsigned long long)sl_books_lost(&books), sl_books_lost(&books) ? " (" : "",
             sl_books_lost(&books) ? losses : "", sl_books_lost(&books) ? ")" : "", sl_books_balanced(&books) ? "balanced" : "NOT BALANCED");
+    uint64_t bad_kept = sl_capture_counter(p->capture, SL_CAPTURE_BAD_KEPT);
+
+    if (bad_kept)
+        fprintf(to, "bad      %llu frames came with the error flag or too short, and were kept\n", (unsigned long long)bad_kept);
     fprintf(to, "disk     %.2f GB in %.2f s, %.1f MB/s; a write took %.1f ms (median), %.1f ms (p99), %.1f ms (max)\n", (double)bytes / 1e9,
             facts->seconds, facts->seconds > 0 ? (double)bytes / 1e6 / facts->seconds : 0.0,
             (double)sl_histogram_quantile(write_us, 0.5) / 1e3, (double)sl_histogram_quantile(write_us, 0.99) / 1e3,

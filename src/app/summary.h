@@ -20,8 +20,8 @@ struct sl_run_facts {
 /* Returned reference is the caller's; NULL without memory. */
 json_t *sl_summary_json(const struct sl_pipeline *pipeline, const struct sl_run_facts *facts);
 
-/* The books alone: {"expected", "captured", "recorded", "lost": {…}, "balanced"}. */
-json_t *sl_books_json(const struct sl_books *books);
+/* The books alone: {"expected", "captured", "recorded", "lost": {…}, "balanced", "bad_kept"}. */
+json_t *sl_frames_json(const struct sl_pipeline *pipeline);
 
 /* True when the payload goes from the sensor's memory to the disk without the CPU touching it. */
 bool sl_summary_zero_copy(const struct sl_pipeline *pipeline);

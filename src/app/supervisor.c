@@ -26,6 +26,7 @@ struct watch {
     enum state state;
     enum sl_run_end end;
     int error;
+    uint64_t capture_dropped, recorder_dropped; /* events, as far as the ledger says so */
     struct sl_status status;
 };
 
@@ -91,12 +92,10 @@ static void take_signals(struct watch *w)
 
 static void take_events(struct watch *w)
 {
-    struct sl_event event;
+    struct sl_pipeline *p = w->s->pipeline;
 
-    while (sl_events_take(&w->s->pipeline->capture_events, &event))
-        sl_event_report(w->s->pipeline, w->s->ledger, SL_FROM_CAPTURE, &event);
-    while (sl_events_take(&w->s->pipeline->recorder_events, &event))
-        sl_event_report(w->s->pipeline, w->s->ledger, SL_FROM_RECORDER, &event);
+    sl_events_report(p, w->s->ledger, SL_FROM_CAPTURE, &p->capture_events, &w->capture_dropped);
+    sl_events_report(p, w->s->ledger, SL_FROM_RECORDER, &p->recorder_events, &w->recorder_dropped);
     sl_ledger_sync(w->s->ledger);
 }
 

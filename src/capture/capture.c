@@ -219,6 +219,7 @@ void sl_capture_finish(struct sl_capture *c, int64_t stop_ns, enum sl_loss cause
     if (stop_ns)
         sl_capture_lose(c, cause, due(c, stop_ns), c->finished == -ESHUTDOWN ? 0 : c->finished);
     sl_capture_flush_run(c);
+    sl_capture_flush_kept(c);
     leave(c);
 }
 

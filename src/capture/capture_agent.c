@@ -147,8 +147,7 @@ static void publish(struct sl_capture *c, const struct sl_delivery *delivery, co
 
     sl_count(&c->counter[SL_CAPTURE_EXPECTED], 1);
     sl_count(&c->counter[SL_CAPTURE_CAPTURED], 1);
-    if (flags & (SL_FRAME_DEVICE_ERROR | SL_FRAME_SHORT))
-        sl_count(&c->counter[SL_CAPTURE_BAD_KEPT], 1);
+    sl_capture_note_kept(c, step->number, flags);
     sl_frame_filled(frame);
     frame->flags = flags;
     frame->sequence = delivery->sequence;
@@ -192,6 +191,7 @@ static void take(struct sl_capture *c, const struct sl_delivery *delivery)
 static int finish(struct sl_capture *c, int result)
 {
     sl_capture_flush_run(c);
+    sl_capture_flush_kept(c);
     c->finished = result;
     return result;
 }

@@ -14,6 +14,15 @@ struct sl_loss_run {
     int error;
 };
 
+/* Bad frames that were kept, of one kind, not yet told. */
+struct sl_kept_run {
+    uint64_t first, last;
+    uint64_t count;   /* 0: none */
+    int64_t begun_ns; /* of the first of them */
+    int64_t told_ns;  /* when the ones before were told */
+    bool told;        /* there were such */
+};
+
 /* Shared by capture.c (control thread, while the runner does not run) and capture_agent.c (agent thread). Counters alone may be
  * read by any thread at any time. */
 struct sl_capture {
@@ -26,9 +35,10 @@ struct sl_capture {
     struct sl_wake stop; /* rung by agent->wake */
     struct sl_grid grid;
     struct sl_loss_run run;
-    int64_t *queued_ns; /* per frame of the pool: when the device got it */
-    unsigned queued;    /* frames the device has */
-    unsigned refusals;  /* queue() failures in a row */
+    struct sl_kept_run kept[2]; /* with the device's error flag; else too short */
+    int64_t *queued_ns;         /* per frame of the pool: when the device got it */
+    unsigned queued;            /* frames the device has */
+    unsigned refusals;          /* queue() failures in a row */
     int64_t begun_ns;
     int64_t now_ns;         /* of the last do_work */
     int64_t silent_from_ns; /* the device could have delivered since then and did not */
@@ -50,6 +60,9 @@ extern const struct sl_agent sl_capture_agent_template;
 /* Books `count` frames from `first` on, which is where the books stand, as lost; cut at the frame limit. */
 void sl_capture_lose(struct sl_capture *capture, enum sl_loss cause, uint64_t count, int error);
 void sl_capture_flush_run(struct sl_capture *capture);
+/* kept.c. Counts a frame with these flags that is published, if it is a bad one; then tells of bad ones, when it is time to. */
+void sl_capture_note_kept(struct sl_capture *capture, uint64_t number, uint32_t flags);
+void sl_capture_flush_kept(struct sl_capture *capture); /* now */
 /* Gives the device every free frame it takes. 0, or what a device that takes none any more said. */
 int sl_capture_feed(struct sl_capture *capture, int64_t now_ns);
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "dma/dma.h"
+
 void sl_audit_init(struct sl_audit *audit, bool from_start)
 {
     memset(audit, 0, sizeof *audit);
@@ -15,6 +17,17 @@ void sl_audit_hole(struct sl_audit *audit)
 {
     audit->pending_holes++;
     audit->holes++;
+}
+
+void sl_marked_add(struct sl_marked *marked, const struct sl_frame_record *record)
+{
+    if (!(record->flags & (SL_FRAME_DEVICE_ERROR | SL_FRAME_SHORT)))
+        return;
+    if (marked->frames < SL_MARKED_NUMBERS)
+        marked->number[marked->frames] = record->number;
+    marked->frames++;
+    marked->error += (record->flags & SL_FRAME_DEVICE_ERROR) != 0;
+    marked->too_short += (record->flags & SL_FRAME_SHORT) != 0;
 }
 
 static uint64_t min_u64(uint64_t a, uint64_t b)

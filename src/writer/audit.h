@@ -34,6 +34,14 @@ struct sl_audit_gap {
     int64_t monotonic_ns; /* of the frame after the gap */
 };
 
+/* Frames that were recorded although they were bad; one may be both. */
+enum { SL_MARKED_NUMBERS = 8 };
+struct sl_marked {
+    uint64_t frames, error, too_short;
+    uint64_t number[SL_MARKED_NUMBERS]; /* of the first ones */
+};
+void sl_marked_add(struct sl_marked *marked, const struct sl_frame_record *record);
+
 struct sl_audit {
     bool started;
     struct sl_frame_record last;

@@ -302,6 +302,7 @@ static int verify_slot(struct verifier *v, uint64_t slot)
     }
     if (verdict == SL_SLOT_GOOD || verdict == SL_SLOT_UNPROVEN) {
         audit_frame(v, slot, &record);
+        sl_marked_add(&v->result->marked, &record);
         if (v->sink->frame)
             rc = v->sink->frame(v->sink->context, &record, v->payload);
     } else {

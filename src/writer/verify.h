@@ -33,6 +33,7 @@ struct sl_verify_result {
     int64_t highest_ns;                     /* time among these; a device's clock may have gone back */
     uint64_t holes_at_end;                  /* slots without a frame after the last one */
     uint64_t lost[SL_LOSS_COUNT];           /* booked within this file */
+    struct sl_marked marked;                /* of the good and unproven ones */
     uint64_t damages;                       /* lines given to `damage` */
 };
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/event_text.h"
 #include "app/ledger.h"
 #include "app/trigger.h"
 #include "core/log.h"
@@ -108,6 +109,38 @@ START_TEST(a_ledger_that_cannot_be_opened)
 }
 END_TEST
 
+START_TEST(lines_that_are_lacking_are_counted)
+{
+    const char *path = scratch_path("run.ledger");
+    struct sl_event event = {.kind = SL_EVENT_LOSS, .code = SL_LOSS_SENSOR_GAP, .count = 1};
+    struct sl_events events;
+    struct sl_ledger *ledger;
+    uint64_t dropped = 0;
+
+    memset(&events, 0, sizeof events);
+    ck_assert_int_eq(sl_events_init(&events, 2), 0);
+    ck_assert_int_eq(sl_ledger_open(&ledger, path, &g_clock.clock, &g_err), 0);
+    for (unsigned i = 0; i < 5; i++)
+        sl_events_post(&events, &event);
+    for (unsigned i = 0; i < 2; i++) /* once is enough */
+        sl_events_report(NULL, ledger, SL_FROM_RECORDER, &events, &dropped);
+    sl_events_post(&events, &event);
+    sl_events_report(NULL, ledger, SL_FROM_RECORDER, &events, &dropped);
+
+    json_t *line = line_of(path, 2), *next = line_of(path, 3);
+
+    ck_assert_str_eq(text_of(line, "event"), "events_dropped");
+    ck_assert_str_eq(text_of(line, "of"), "recorder");
+    ck_assert_int_eq(json_integer_value(json_object_get(line, "count")), 3);
+    ck_assert_int_eq(json_integer_value(json_object_get(line, "total")), 3);
+    ck_assert_str_eq(text_of(next, "event"), "loss");
+    json_decref(line);
+    json_decref(next);
+    sl_ledger_close(ledger);
+    sl_events_fini(&events);
+}
+END_TEST
+
 static void say(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
@@ -171,6 +204,7 @@ int main(void)
     tcase_add_test(tests, a_line_an_event);
     tcase_add_test(tests, what_is_there_stays);
     tcase_add_test(tests, a_ledger_that_cannot_be_opened);
+    tcase_add_test(tests, lines_that_are_lacking_are_counted);
     tcase_add_test(tests, trigger_orders);
     tcase_add_test(tests, trigger_over_a_file);
     tcase_add_test(tests, no_trigger);

@@ -226,6 +226,55 @@ START_TEST(bad_frames_are_kept)
 }
 END_TEST
 
+static const struct sl_event *kept_event(unsigned index)
+{
+    rig_drain_events(&g_rig);
+    for (unsigned i = 0; i < g_rig.event_count; i++)
+        if (g_rig.event[i].kind == SL_EVENT_BAD_KEPT && index-- == 0)
+            return &g_rig.event[i];
+    ck_abort_msg("there is no such event");
+    return NULL;
+}
+
+static void deliver(unsigned frames, uint32_t flags)
+{
+    g_device.next.flags = flags;
+    for (unsigned i = 0; i < frames; i++) {
+        tick();
+        rig_take(&g_rig);
+        rig_release(&g_rig, 1);
+    }
+}
+
+START_TEST(kept_bad_frames_are_told_of_one_by_one_or_by_the_second)
+{
+    uint64_t told = 0;
+
+    begin(8);
+    deliver(5, 0);
+    deliver(2, SL_FRAME_DEVICE_ERROR);
+    ck_assert_uint_eq(rig_event_count(&g_rig, SL_EVENT_BAD_KEPT), 0);
+    deliver(1, 0);
+    const struct sl_event *event = kept_event(0);
+
+    ck_assert_uint_eq(event->code, SL_FRAME_DEVICE_ERROR);
+    ck_assert_uint_eq(event->first, 5);
+    ck_assert_uint_eq(event->last, 6);
+    ck_assert_uint_eq(event->count, 2);
+    for (unsigned i = 0; i < 300; i++) /* every second frame for five seconds */
+        deliver(1, i % 2 ? 0 : SL_FRAME_DEVICE_ERROR);
+    deliver(300, SL_FRAME_DEVICE_ERROR); /* every one for five */
+    sl_capture_finish(g_rig.capture, 0, SL_LOSS_SENSOR_GAP);
+    rig_drain_events(&g_rig);
+    for (unsigned i = 0; i < rig_event_count(&g_rig, SL_EVENT_BAD_KEPT); i++)
+        told += kept_event(i)->count;
+    ck_assert_uint_eq(told, 452);
+    ck_assert_uint_eq(sl_capture_counter(g_rig.capture, SL_CAPTURE_BAD_KEPT), 452);
+    ck_assert_uint_le(rig_event_count(&g_rig, SL_EVENT_BAD_KEPT), 12);
+    ck_assert_uint_ge(rig_event_count(&g_rig, SL_EVENT_BAD_KEPT), 10);
+}
+END_TEST
+
 START_TEST(bad_frames_are_dropped)
 {
     g_cfg.drop_bad_frames = true;
@@ -686,6 +735,7 @@ int main(void)
     tcase_add_checked_fixture(agent, setup, teardown);
     tcase_add_test(agent, fields_of_a_frame);
     tcase_add_test(agent, bad_frames_are_kept);
+    tcase_add_test(agent, kept_bad_frames_are_told_of_one_by_one_or_by_the_second);
     tcase_add_test(agent, bad_frames_are_dropped);
     tcase_add_test(agent, a_buffer_that_does_not_exist);
     tcase_add_test(agent, silence_ends_the_agent);

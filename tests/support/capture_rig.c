@@ -133,7 +133,7 @@ void rig_check_books(struct capture_rig *rig)
 
     rig_drain_events(rig);
     ck_assert_uint_eq(books.expected, books.captured + sl_books_lost(&books));
-    if (atomic_load(&rig->events.dropped))
+    if (sl_events_counter(&rig->events, SL_EVENTS_DROPPED))
         return;
     for (unsigned i = 0; i < SL_LOSS_COUNT; i++)
         ck_assert_uint_le(rig_event_frames(rig, (enum sl_loss)i), books.lost[i]); /* the last run may not be posted yet */
@@ -149,7 +149,7 @@ void rig_fini(struct capture_rig *rig)
         sl_capture_finish(rig->capture, 0, SL_LOSS_SENSOR_GAP);
         rig_check_books(rig);
         struct sl_books books = rig_books(rig);
-        for (unsigned i = 0; i < SL_LOSS_COUNT && !atomic_load(&rig->events.dropped); i++)
+        for (unsigned i = 0; i < SL_LOSS_COUNT && !sl_events_counter(&rig->events, SL_EVENTS_DROPPED); i++)
             ck_assert_uint_eq(rig_event_frames(rig, (enum sl_loss)i), books.lost[i]);
     }
     sl_fanout_close(rig->fanout);
