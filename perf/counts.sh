@@ -7,9 +7,9 @@
 #   --trial      keep no results
 #
 # Start and end cost the same in a long run and in a short one, so their difference divided by the difference in frames is what one frame
-# costs. System calls are counted by strace. Instructions: those of the peers, all threads, by valgrind's callgrind; those of the
-# recorder's thread one by one (see perf/step.c), at 5 frames a second so that it has the time for it, without the payload's checksum. The
-# pattern sensor is part of the process: it draws, which a camera does by itself.
+# costs. System calls are counted by strace. Instructions: those of the peers, all threads, by valgrind's callgrind; our
+# own one by one (see perf/step.c), at 5 frames a second so that there is time for it, without the payload's checksum. The pattern sensor
+# is part of the process: it draws, which a camera does by itself.
 set -euo pipefail
 
 name=counts arguments=$*
@@ -76,24 +76,29 @@ per_frame() {
         END { for (k in sum) printf "%s %.3f\n", k, sum[k] / n }' "$work/long" "$work/short" | awk '$3 >= 0.005' | sort -k1,1 -k3,3gr
 }
 
-recorder_instructions() {
-    local fps=5 seconds=10 pid figures
+# Lines "thread instructions a frame" of one run: each thread is stepped through for 10 s of it. Capture and recorder work for each frame,
+# main and house-keeper by the clock: theirs are those of a sixtieth of a second.
+instructions_by_thread() {
+    local fps=5 seconds=10 pid thread figures
     rm -rf "$work"/{f,rec}
     mkdir -p "$work/rec"
     cc -O2 -o "$work/step" perf/step.c
-    "$sluice" run configs/pattern.ini --seconds $((seconds + 6)) --set "record.dir=$work/rec" --set "sensor.fps=$fps" --set record.checksum=none \
-        --set record.sync=segment --summary "$work/summary" >"$work/out" 2>"$work/log" &
+    "$sluice" run configs/pattern.ini --seconds $((4 * seconds + 8)) --set "record.dir=$work/rec" --set "sensor.fps=$fps" \
+        --set record.checksum=none --set record.sync=segment --summary "$work/summary" >"$work/out" 2>"$work/log" &
     pid=$!
     sleep 3
-    figures=$("$work/step" "$pid" recorder "$seconds") || die "cannot step through the recorder (needs ptrace)"
+    for thread in capture recorder housekeeper sluice; do
+        figures=$("$work/step" "$pid" $thread "$seconds") || die "cannot step through $thread (needs ptrace)"
+        [[ $thread == capture || $thread == recorder ]] || fps=60
+        awk -v thread="$thread" -v fps=$fps '{ printf "%s instructions %.0f\n", thread, $1 / $2 / fps }' <<<"$figures"
+    done
     wait "$pid" || { tail -n 5 "$work/log" >&2; die "frames were lost while stepping: the machine is too busy"; }
-    awk -v fps=$fps '{ printf "%.0f", $1 / $2 / fps }' <<<"$figures"
 }
 
 total() { awk '{ sum += $3 } END { printf "%.1f", sum }'; }
 
 calls=$(per_frame syscalls sluice)
-recorder=$(recorder_instructions)
+steps=$(instructions_by_thread)
 rows=''
 for peer in gst-filesink ffmpeg-raw; do
     rows+="| $peer | $(per_frame syscalls $peer | total) | $(per_frame instructions $peer | awk '{ printf "%.0f", $3 }') |"$'\n'
@@ -103,9 +108,11 @@ done
     machine_facts
     printf '\n%s minus %s frames of 1080p60 YUYV (%s bytes).\n\n' "$frames" "$short" "$frame_bytes"
     printf '| tool | system calls a frame | user instructions a frame |\n|---|---|---|\n'
-    printf '| sluice, recorder thread | %s | %s |\n' "$(grep '^recorder ' <<<"$calls" | total)" "$recorder"
-    printf '| sluice, all threads, drawing the pattern included | %s | |\n' "$(total <<<"$calls")"
+    printf '| sluice, recorder thread | %s | %s |\n' "$(grep '^recorder ' <<<"$calls" | total)" "$(awk '/^recorder/ { print $3 }' <<<"$steps")"
+    printf '| sluice, whole process, drawing the pattern included | %s | %s |\n' "$(total <<<"$calls")" \
+        "$(awk '{ sum += $3 } END { print sum }' <<<"$steps")"
     printf '%s' "$rows"
     printf '\nsluice, by thread:\n\n| thread | call | a frame |\n|---|---|---|\n'
     awk '{ printf "| %s | %s | %.2f |\n", $1, $2, $3 }' <<<"$calls"
+    awk '{ sub("sluice", "main"); printf "| %s | (user instructions) | %s |\n", $1, $3 }' <<<"$steps"
 } | report "$name.md"

@@ -200,32 +200,35 @@ void sl_pattern_render(const struct sl_pattern *pattern, uint16_t phase, uint8_t
             fill_row(pattern, p, y, phase, data + format->offset[p] + (size_t)y * format->bytesperline[p]);
 }
 
-/* Two loops, so that the copies have constant sizes and become a few vector moves each. */
-static void stamp_packed(const struct sl_pattern *pattern, const uint8_t bytes[SL_STRIP_BYTES], uint8_t *data)
+/* Two, so that the copies have constant sizes and become a few vector moves each. */
+static void draw_packed(const struct sl_pattern *pattern, unsigned i, uint8_t byte, uint8_t *data)
 {
-    for (unsigned i = 0; i < SL_STRIP_BYTES; i++) {
-        memcpy(data + pattern->group_at[2 * i], pattern->group[bytes[i] >> 4], 2 * GROUP_PIXELS);
-        memcpy(data + pattern->group_at[2 * i + 1], pattern->group[bytes[i] & 15], 2 * GROUP_PIXELS);
-    }
+    memcpy(data + pattern->group_at[2 * i], pattern->group[byte >> 4], 2 * GROUP_PIXELS);
+    memcpy(data + pattern->group_at[2 * i + 1], pattern->group[byte & 15], 2 * GROUP_PIXELS);
 }
 
-static void stamp_planar(const struct sl_pattern *pattern, const uint8_t bytes[SL_STRIP_BYTES], uint8_t *data)
+static void draw_planar(const struct sl_pattern *pattern, unsigned i, uint8_t byte, uint8_t *data)
 {
-    for (unsigned i = 0; i < SL_STRIP_BYTES; i++) {
-        memcpy(data + pattern->group_at[2 * i], pattern->group[bytes[i] >> 4], GROUP_PIXELS);
-        memcpy(data + pattern->group_at[2 * i + 1], pattern->group[bytes[i] & 15], GROUP_PIXELS);
-    }
+    memcpy(data + pattern->group_at[2 * i], pattern->group[byte >> 4], GROUP_PIXELS);
+    memcpy(data + pattern->group_at[2 * i + 1], pattern->group[byte & 15], GROUP_PIXELS);
 }
 
-void sl_pattern_stamp(const struct sl_pattern *pattern, const struct sl_strip_content *content, uint8_t *data)
+void sl_pattern_stamp(const struct sl_pattern *pattern, const struct sl_strip_content *content, uint8_t drawn[SL_STRIP_BYTES],
+                      uint8_t *data)
 {
     uint8_t bytes[SL_STRIP_BYTES];
+    bool packed = pattern->group_bytes == 2 * GROUP_PIXELS;
 
     sl_strip_encode(content, bytes);
-    if (pattern->group_bytes == 2 * GROUP_PIXELS)
-        stamp_packed(pattern, bytes, data);
-    else
-        stamp_planar(pattern, bytes, data);
+    for (unsigned i = 0; i < SL_STRIP_BYTES; i++) {
+        if (bytes[i] == drawn[i])
+            continue;
+        if (packed)
+            draw_packed(pattern, i, bytes[i], data);
+        else
+            draw_planar(pattern, i, bytes[i], data);
+        drawn[i] = bytes[i];
+    }
 }
 
 static void read_strip(const struct sl_pattern *pattern, const uint8_t *data, uint8_t bytes[SL_STRIP_BYTES])

@@ -31,7 +31,9 @@ int sl_pattern_init(struct sl_pattern *pattern, const struct sl_video_format *fo
 /* Every byte of the frame (frame_bytes) for `phase`, with an empty strip. */
 void sl_pattern_render(const struct sl_pattern *pattern, uint16_t phase, uint8_t *data);
 
-/* Writes the strip into a rendered frame. Hot path: no allocation, no clock, a few hundred instructions. */
-void sl_pattern_stamp(const struct sl_pattern *pattern, const struct sl_strip_content *content, uint8_t *data);
+/* Writes the strip into a rendered frame. `drawn`: what it shows until now, all zero when just rendered; only the cells that differ are
+ * drawn. Hot path: no allocation, no clock, a few hundred instructions. */
+void sl_pattern_stamp(const struct sl_pattern *pattern, const struct sl_strip_content *content, uint8_t drawn[SL_STRIP_BYTES],
+                      uint8_t *data);
 
 #endif

@@ -25,11 +25,13 @@ struct queued {
 struct pattern_source {
     struct sl_source source;
     struct sl_pattern pattern;
-    struct queued *fifo; /* ring of `buffers` places */
+    struct queued *fifo;              /* ring of `buffers` places */
+    uint8_t (*drawn)[SL_STRIP_BYTES]; /* the strip of each slot of the pool */
     unsigned buffers;
     unsigned head;
     unsigned count;
     uint64_t next; /* frame */
+    int64_t next_due_ns;
     int64_t t0_ns;
     bool unpaced;
 };
@@ -39,18 +41,22 @@ static int64_t due_ns(const struct pattern_source *ps, uint64_t frame)
     return ps->t0_ns + sl_frame_time_ns(ps->source.info.format.fps, frame);
 }
 
-/* The first frame, from ps->next on, that is due at or after `at_ns`. */
-static uint64_t first_due_from(const struct pattern_source *ps, int64_t at_ns)
+static void set_next(struct pattern_source *ps, uint64_t frame)
+{
+    ps->next = frame;
+    ps->next_due_ns = due_ns(ps, frame);
+}
+
+/* Goes on to the first frame that is due at or after `at_ns`. */
+static void skip_until(struct pattern_source *ps, int64_t at_ns)
 {
     struct sl_rational fps = ps->source.info.format.fps;
-    uint64_t frame = ps->next;
 
-    if (due_ns(ps, frame) >= at_ns)
-        return frame;
-    frame = (uint64_t)((unsigned __int128)(at_ns - ps->t0_ns) * fps.num / ((unsigned __int128)fps.den * SL_NS_PER_S));
-    while (due_ns(ps, frame) < at_ns)
-        frame++;
-    return frame;
+    if (ps->next_due_ns >= at_ns)
+        return;
+    set_next(ps, (uint64_t)((unsigned __int128)(at_ns - ps->t0_ns) * fps.num / ((unsigned __int128)fps.den * SL_NS_PER_S)));
+    while (ps->next_due_ns < at_ns)
+        set_next(ps, ps->next + 1);
 }
 
 static int pattern_prepare(struct sl_source *source, struct sl_pool *pool, struct sl_error *err)
@@ -58,6 +64,10 @@ static int pattern_prepare(struct sl_source *source, struct sl_pool *pool, struc
     struct pattern_source *ps = (struct pattern_source *)source;
     uint32_t need = source->info.slot_bytes;
 
+    free(ps->drawn);
+    ps->drawn = calloc(sl_pool_slots(pool), sizeof(*ps->drawn));
+    if (!ps->drawn)
+        return sl_fail(err, -ENOMEM, "pattern: out of memory");
     for (unsigned i = 0; i < sl_pool_slots(pool); i++) {
         const struct sl_slot *slot = sl_pool_frame(pool, i)->slot;
 
@@ -74,7 +84,7 @@ static int pattern_begin(struct sl_source *source, int64_t now_ns, struct sl_err
 
     (void)err;
     ps->t0_ns = now_ns;
-    ps->next = 0;
+    set_next(ps, 0);
     return 0;
 }
 
@@ -98,18 +108,18 @@ static int pattern_queue(struct sl_source *source, struct sl_frame *frame, int64
 static void deliver(struct pattern_source *ps, struct sl_delivery *delivery)
 {
     struct sl_frame *frame = ps->fifo[ps->head].frame;
-    struct sl_strip_content strip = {.phase = (uint16_t)frame->index, .number = ps->next, .time_ns = due_ns(ps, ps->next)};
+    struct sl_strip_content strip = {.phase = (uint16_t)frame->index, .number = ps->next, .time_ns = ps->next_due_ns};
 
     ps->head = (ps->head + 1) % ps->buffers;
     ps->count--;
-    sl_pattern_stamp(&ps->pattern, &strip, frame->slot->data);
+    sl_pattern_stamp(&ps->pattern, &strip, ps->drawn[frame->index], frame->slot->data);
     *delivery = (struct sl_delivery){
         .frame = frame,
         .time_ns = strip.time_ns,
         .sequence = (uint32_t)ps->next,
         .bytesused = ps->source.info.format.frame_bytes,
     };
-    ps->next++;
+    set_next(ps, ps->next + 1);
 }
 
 static int pattern_next(struct sl_source *source, int64_t now_ns, struct sl_delivery *delivery)
@@ -118,8 +128,8 @@ static int pattern_next(struct sl_source *source, int64_t now_ns, struct sl_deli
 
     if (!ps->unpaced) {
         /* what was due while no buffer was there has gone by */
-        ps->next = first_due_from(ps, ps->count ? ps->fifo[ps->head].at_ns : now_ns + 1);
-        if (due_ns(ps, ps->next) > now_ns)
+        skip_until(ps, ps->count ? ps->fifo[ps->head].at_ns : now_ns + 1);
+        if (ps->next_due_ns > now_ns)
             return 0;
     }
     if (!ps->count)
@@ -134,7 +144,7 @@ static int64_t pattern_deadline_ns(const struct sl_source *source)
 
     if (!ps->count)
         return INT64_MAX;
-    return ps->unpaced ? INT64_MIN : due_ns(ps, ps->next);
+    return ps->unpaced ? INT64_MIN : ps->next_due_ns;
 }
 
 static void pattern_stop(struct sl_source *source)
@@ -148,6 +158,7 @@ static void pattern_close(struct sl_source *source)
 {
     struct pattern_source *ps = (struct pattern_source *)source;
 
+    free(ps->drawn);
     free(ps->fifo);
     free(ps);
 }

@@ -47,6 +47,11 @@ static inline void sl_put_be(uint8_t *at, uint64_t value, unsigned bytes)
     }
 }
 
+static inline void sl_put_be64(uint8_t *at, uint64_t value)
+{
+    sl_put_le64(at, __builtin_bswap64(value));
+}
+
 static inline uint64_t sl_get_be(const uint8_t *at, unsigned bytes)
 {
     uint64_t value = 0;

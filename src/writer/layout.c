@@ -15,11 +15,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/crc.h"
 #include "writer/bytes.h"
-#include "writer/crc.h"
 #include "writer/ebml.h"
 
-enum { TIMESTAMP_BYTES = 10, BLOCK_PREFIX_BYTES = 4, SIZE_FIELD_BYTES = 8 };
+enum { TIMESTAMP_BYTES = 10, BLOCK_PREFIX_BYTES = 4, SIZE_FIELD_BYTES = 8, VOID_HEAD_BYTES = 8 };
 
 static_assert(SL_LAYOUT_CLUSTER + 4 + SIZE_FIELD_BYTES == SL_LAYOUT_CRC_COVERS, "the Timestamp follows the Cluster's head");
 static_assert(SL_LAYOUT_CLUSTER_CRC + 4 + SIZE_FIELD_BYTES + 6 == SL_LAYOUT_CRC_COVERS, "or the CRC-32 element");
@@ -40,6 +40,7 @@ int sl_layout_init(struct sl_layout *layout, uint32_t frame_bytes, bool crc)
         .slot_bytes = (uint64_t)SL_PAGE_BYTES + frame_bytes + gap,
         .frame_bytes = frame_bytes,
         .tail_bytes = gap,
+        .tail_head_bytes = gap < VOID_HEAD_BYTES ? gap : VOID_HEAD_BYTES,
         .tail_span = (gap + SL_PAGE_BYTES - 1) / SL_PAGE_BYTES * SL_PAGE_BYTES,
         .cluster = crc ? SL_LAYOUT_CLUSTER_CRC : SL_LAYOUT_CLUSTER,
         .crc = crc,
@@ -55,26 +56,39 @@ static void put_void(uint8_t *at, uint64_t total)
     sl_ebml_void(&ebml, total);
 }
 
-void sl_layout_header(const struct sl_layout *layout, uint64_t slot, int64_t time_ns, uint8_t *page)
+void sl_layout_header_template(const struct sl_layout *layout, uint8_t *page)
 {
     uint64_t block_bytes = (uint64_t)BLOCK_PREFIX_BYTES + layout->frame_bytes;
     uint64_t cluster_bytes = (layout->crc ? 6 : 0) + TIMESTAMP_BYTES + 1 + SIZE_FIELD_BYTES + block_bytes;
     struct sl_ebml ebml;
     static const uint8_t block_prefix[BLOCK_PREFIX_BYTES] = {0x81, 0, 0, 0x80}; /* track 1, relative time 0, key frame */
 
-    if (slot > 0) {
-        memset(page, 0, SL_LAYOUT_RECORD_VOID);
-        put_void(page, SL_LAYOUT_RECORD_VOID);
-    }
-    memset(page + SL_LAYOUT_RECORD_VOID, 0, SL_PAGE_BYTES - SL_LAYOUT_RECORD_VOID);
+    memset(page, 0, SL_PAGE_BYTES);
+    put_void(page, SL_LAYOUT_RECORD_VOID);
     put_void(page + SL_LAYOUT_RECORD_VOID, layout->cluster - SL_LAYOUT_RECORD_VOID);
     sl_ebml_init(&ebml, page + layout->cluster, SL_PAGE_BYTES - layout->cluster);
     sl_ebml_head(&ebml, SL_MKV_CLUSTER, cluster_bytes, SIZE_FIELD_BYTES);
     if (layout->crc)
         sl_ebml_binary(&ebml, SL_EBML_CRC32, (const uint8_t[4]){0}, 4);
-    sl_ebml_uint64(&ebml, SL_MKV_TIMESTAMP, (uint64_t)time_ns);
+    sl_ebml_uint64(&ebml, SL_MKV_TIMESTAMP, 0);
     sl_ebml_head(&ebml, SL_MKV_SIMPLE_BLOCK, block_bytes, SIZE_FIELD_BYTES);
     memcpy(ebml.at, block_prefix, sizeof(block_prefix));
+}
+
+void sl_layout_header_from(const uint8_t *template, uint64_t slot, int64_t time_ns, uint8_t *page)
+{
+    size_t start = slot == 0 ? SL_LAYOUT_RECORD_VOID : 0;
+
+    memcpy(page + start, template + start, SL_PAGE_BYTES - start);
+    sl_put_be64(page + SL_LAYOUT_CRC_COVERS + TIMESTAMP_BYTES - 8, (uint64_t)time_ns);
+}
+
+void sl_layout_header(const struct sl_layout *layout, uint64_t slot, int64_t time_ns, uint8_t *page)
+{
+    uint8_t template[SL_PAGE_BYTES];
+
+    sl_layout_header_template(layout, template);
+    sl_layout_header_from(template, slot, time_ns, page);
 }
 
 uint32_t sl_layout_cluster_crc(const struct sl_layout *layout, const uint8_t *page, const uint8_t *payload)

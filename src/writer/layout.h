@@ -38,10 +38,11 @@ enum {
 struct sl_layout {
     uint64_t slot_bytes;
     uint32_t frame_bytes;
-    uint32_t tail_bytes; /* Void after the payload; 0: none */
-    uint32_t tail_span;  /* whole pages at the end of the slot that the Void touches: 0, 4096 or (a payload that ends one byte
-                          * before a page) 8192 */
-    uint32_t cluster;    /* page offset of the Cluster */
+    uint32_t tail_bytes;      /* Void after the payload; 0: none */
+    uint32_t tail_head_bytes; /* its first bytes, which hold its head; behind them anything may stand */
+    uint32_t tail_span;       /* whole pages at the end of the slot that the Void touches: 0, 4096 or (a payload that ends one byte
+                               * before a page) 8192 */
+    uint32_t cluster;         /* page offset of the Cluster */
     bool crc;
 };
 
@@ -110,6 +111,9 @@ int sl_layout_file_end(const uint8_t *page, struct sl_file_end *end);
 
 /* Whole header page of a slot > 0 without its record; for slot 0 the part after the file head, which must be there already. */
 void sl_layout_header(const struct sl_layout *layout, uint64_t slot, int64_t time_ns, uint8_t *page);
+/* The same in two steps: what all header pages of a layout share, and one page from it. */
+void sl_layout_header_template(const struct sl_layout *layout, uint8_t *page);
+void sl_layout_header_from(const uint8_t *template, uint64_t slot, int64_t time_ns, uint8_t *page);
 /* CRC-32 over the cluster (the header page's part and frame_bytes of payload), and putting it where it belongs. */
 uint32_t sl_layout_cluster_crc(const struct sl_layout *layout, const uint8_t *page, const uint8_t *payload);
 void sl_layout_set_cluster_crc(uint8_t *page, uint32_t crc);

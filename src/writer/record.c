@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/crc.h"
 #include "writer/bytes.h"
-#include "writer/crc.h"
 #include "writer/ebml.h"
 #include "writer/layout.h"
 
@@ -45,6 +45,7 @@ void sl_layout_seal(uint8_t *page, const struct sl_frame_record *record)
     memcpy(at, frame_magic, 8);
     sl_put_le16(at + 8, FRAME_VERSION);
     sl_put_le16(at + 10, SL_LAYOUT_FRAME_RECORD_BYTES);
+    sl_put_le32(at + CRC_AT, 0);
     memcpy(at + 16, record->session, 16);
     sl_put_le32(at + 32, record->segment);
     sl_put_le32(at + 36, record->flags);
@@ -62,7 +63,7 @@ void sl_layout_seal(uint8_t *page, const struct sl_frame_record *record)
     sl_put_le64(at + 112, record->books.recorded);
     for (unsigned i = 0; i < LOSS_PLACES; i++)
         sl_put_le64(at + 120 + 8 * i, i < SL_LOSS_COUNT ? record->books.lost[i] : 0);
-    sl_put_le32(at + CRC_AT, record_crc(page));
+    sl_put_le32(at + CRC_AT, sl_crc32(0, page + SL_LAYOUT_RECORD_VOID, SL_PAGE_BYTES - SL_LAYOUT_RECORD_VOID));
 }
 
 static bool cluster_agrees(const uint8_t *page, const struct sl_frame_record *record)

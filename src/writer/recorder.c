@@ -190,6 +190,7 @@ int sl_recorder_open_with(struct sl_recorder **out, const struct sl_recorder_cfg
         rc = make_head(r, deps, err);
     if (rc == 0) {
         fill_void_pages(r);
+        sl_layout_header_template(&r->run.layout, r->header_template);
         sl_run_size(&r->run);
         rc = open_house(r, err);
     }

@@ -248,7 +248,7 @@ static int64_t sleep_ns(const struct sl_recorder *r)
     int64_t ns = SL_NS_PER_S;
 
     if (r->current && r->current->dirty && r->run.cfg.sync == SL_SYNC_INTERVAL && !r->sync_in_flight) {
-        ns = r->synced_ns + r->run.cfg.sync_interval_ns - sl_now_ns(r->clock);
+        ns = r->synced_ns + r->run.cfg.sync_interval_ns - r->now_ns;
         if (ns > SL_NS_PER_S)
             ns = SL_NS_PER_S;
     }
@@ -301,6 +301,7 @@ void sl_recorder_abort(struct sl_recorder *r)
     while (!all_landed(r) && sl_now_ns(r->clock) < give_up_ns) {
         sl_recorder_retry_no_space(r, -ENOSPC);
         r->store->ops->wait(r->store, 100 * SL_NS_PER_MS);
+        r->now_ns = sl_now_ns(r->clock);
         reap(r);
     }
     sl_recorder_force_landing(r);

@@ -118,8 +118,8 @@ static void build_header(struct sl_recorder *r, const struct sl_flight *flight, 
     memcpy(record.session, r->run.head.session, sizeof(record.session));
     if (flight->slot == 0)
         memcpy(header, segment->page0, SL_PAGE_BYTES);
-    sl_layout_header(layout, flight->slot, flight->time_ns, header);
-    sl_layout_tail(layout, data + layout->frame_bytes);
+    sl_layout_header_from(r->header_template, flight->slot, flight->time_ns, header);
+    memcpy(data + layout->frame_bytes, r->run.void_pages + layout->tail_span - layout->tail_bytes, layout->tail_head_bytes);
     if (layout->crc) {
         record.payload_crc = sl_layout_cluster_crc(layout, header, data);
         sl_layout_set_cluster_crc(header, record.payload_crc);
@@ -261,12 +261,10 @@ static void release(struct sl_recorder *r, struct sl_flight *flight)
 
 static void recorded(struct sl_recorder *r, struct sl_flight *flight)
 {
-    int64_t now_ns = sl_now_ns(r->clock);
-
     count(r, SL_RECORDER_RECORDED, 1);
     count(r, SL_RECORDER_BYTES, r->run.layout.frame_bytes);
-    sl_histogram_add(&r->write_us, (uint64_t)us_since(now_ns, flight->submitted_ns));
-    sl_histogram_add(&r->durable_us, (uint64_t)us_since(now_ns, flight->dequeued_ns));
+    sl_histogram_add(&r->write_us, (uint64_t)us_since(r->now_ns, flight->submitted_ns));
+    sl_histogram_add(&r->durable_us, (uint64_t)us_since(r->now_ns, flight->dequeued_ns));
     flight->segment->frames++;
     flight->segment->dirty = true;
     release(r, flight);
@@ -328,6 +326,12 @@ static void lose(struct sl_recorder *r, struct sl_flight *flight)
         sl_recorder_fail(r, SL_MODE_FULL, -ENOSPC);
 }
 
+static void wait_for_room(struct sl_recorder *r, struct sl_flight *flight)
+{
+    flight->state = SL_FLIGHT_NO_SPACE; /* until the house-keeper has made some */
+    r->wait_for_room++;
+}
+
 static void settle(struct sl_recorder *r, struct sl_flight *flight)
 {
     bool no_space = flight->error == -ENOSPC || flight->error == -EDQUOT;
@@ -335,7 +339,7 @@ static void settle(struct sl_recorder *r, struct sl_flight *flight)
     if (flight->error == 0)
         recorded(r, flight);
     else if (no_space && r->run.cfg.when_full == SL_WHEN_FULL_OVERWRITE_OLDEST && flight->room_tries++ < MAX_ROOM_TRIES)
-        flight->state = SL_FLIGHT_NO_SPACE; /* until the house-keeper has made room */
+        wait_for_room(r, flight);
     else
         lose(r, flight);
 }
@@ -380,6 +384,7 @@ void sl_recorder_retry_no_space(struct sl_recorder *r, int error)
 
         if (flight->state != SL_FLIGHT_NO_SPACE)
             continue;
+        r->wait_for_room--;
         if (error < 0) {
             lose(r, flight);
             continue;
@@ -401,6 +406,7 @@ void sl_recorder_force_landing(struct sl_recorder *r)
 
         if (flight->state == SL_FLIGHT_FREE)
             continue;
+        r->wait_for_room -= flight->state == SL_FLIGHT_NO_SPACE;
         if (flight->state != SL_FLIGHT_REVOIDING) {
             r->tally.disk_error++;
             count(r, SL_RECORDER_DISK_ERROR, 1);

@@ -155,11 +155,8 @@ void sl_recorder_take_replies(struct sl_recorder *r)
 /* Half a frame of tolerance, so that a stamp that comes a little early or late does not move a frame to the other segment. */
 static bool time_is_up(const struct sl_recorder *r, const struct sl_segment *segment, int64_t time_ns, int64_t early_ns)
 {
-    const struct sl_rational fps = r->run.head.format.fps;
-    int64_t half_ns = fps.num ? sl_frame_time_ns(fps, 1) / 2 : 0;
-
     return r->run.cfg.segment_time_ns > 0 && segment->slots > 0 &&
-           time_ns - segment->begin_ns + half_ns + early_ns >= r->run.cfg.segment_time_ns;
+           time_ns - segment->begin_ns + r->run.half_frame_ns + early_ns >= r->run.cfg.segment_time_ns;
 }
 
 static bool is_used_up(const struct sl_recorder *r, const struct sl_segment *segment)
@@ -236,24 +233,18 @@ static void extend_current(struct sl_recorder *r)
     segment->io += segment->extending;
 }
 
-static bool waits_for_room(const struct sl_recorder *r)
-{
-    for (unsigned i = 0; i < r->run.cfg.queue_depth; i++)
-        if (r->flight[i].state == SL_FLIGHT_NO_SPACE)
-            return true;
-    return false;
-}
-
 void sl_recorder_tend_segments(struct sl_recorder *r)
 {
     ask_ahead(r);
     extend_current(r);
-    if (!r->room_asked && waits_for_room(r))
+    if (r->wait_for_room > 0 && !r->room_asked)
         r->room_asked = sl_housekeeper_send(r->house, &(struct sl_house_command){.kind = SL_HOUSE_ROOM});
     for (unsigned i = 0; i < SL_STORE_FILES; i++) {
-        if (!r->retiring[i] || r->retiring[i]->io > 0)
+        struct sl_segment *segment = r->retiring[i];
+
+        if (!segment || segment->io > 0)
             continue;
-        give_back(r, r->retiring[i]);
+        give_back(r, segment);
         r->retiring[i] = NULL;
     }
 }

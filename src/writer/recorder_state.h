@@ -91,8 +91,9 @@ struct sl_recorder {
     struct sl_housekeeper *house;
     struct sl_memory *bounce; /* NULL: not bounced */
     uint8_t *scratch;         /* constant pages, frontier, page 0 of each segment: SL_SCRATCH_PAGES */
-    uint32_t scratch_region;  /* SL_STORE_NO_REGION: not registered */
-    bool planes;              /* frames lie in separate planes and are gathered */
+    uint8_t header_template[SL_PAGE_BYTES];
+    uint32_t scratch_region; /* SL_STORE_NO_REGION: not registered */
+    bool planes;             /* frames lie in separate planes and are gathered */
     char ledger_path[PATH_MAX + SL_FILE_NAME_BYTES];
 
     int64_t now_ns; /* read once a turn */
@@ -115,6 +116,7 @@ struct sl_recorder {
     struct sl_format format;
     struct sl_flight flight[SL_MAX_QUEUE_DEPTH];
     unsigned in_flight;
+    unsigned wait_for_room; /* of those, in FLIGHT_NO_SPACE */
     struct sl_frame **held; /* ring: taken, not yet entered */
     size_t held_places, held_first, held_count;
     struct sl_tally tally;

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "writer/crc.h"
+#include "core/crc.h"
 #include "writer/ebml_read.h"
 #include "writer/recording_file.h"
 

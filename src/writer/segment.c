@@ -41,6 +41,7 @@ void sl_run_size(struct sl_run *run)
     uint64_t least = run->cfg.queue_depth + AHEAD_SPARE_SLOTS;
     uint64_t chunk_slots = chunk_max_bytes / slot_bytes;
 
+    run->half_frame_ns = run->head.format.fps.num ? sl_frame_time_ns(run->head.format.fps, 1) / 2 : 0;
     run->ahead_slots = chunk_slots < AHEAD_MAX_SLOTS ? chunk_slots : AHEAD_MAX_SLOTS;
     if (run->ahead_slots < least)
         run->ahead_slots = least;

@@ -35,8 +35,9 @@ struct sl_run {
     struct sl_layout layout;
     struct sl_stream_record head; /* of every segment, but for number and times */
     bool direct;
-    bool durable;           /* segments are synced when they are finished */
-    bool rotates;           /* a next segment will be wanted */
+    bool durable; /* segments are synced when they are finished */
+    bool rotates; /* a next segment will be wanted */
+    int64_t half_frame_ns;
     uint64_t ahead_slots;   /* pre-formatted before the frames */
     uint64_t chunk_bytes;   /* a file grows by this */
     uint64_t initial_bytes; /* of a new file */

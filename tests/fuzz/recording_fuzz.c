@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "app/picture.h"
+#include "core/crc.h"
 #include "writer/bytes.h"
-#include "writer/crc.h"
 #include "writer/layout.h"
 #include "writer/recording.h"
 #include "writer/verify.h"

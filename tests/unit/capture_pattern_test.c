@@ -40,14 +40,37 @@ static uint8_t *picture(const struct sl_video_format *format, const struct sl_st
 {
     struct sl_pattern pattern;
     uint8_t *data = malloc(format->frame_bytes);
+    uint8_t drawn[SL_STRIP_BYTES] = {0};
 
     ck_assert_ptr_nonnull(data);
     memset(data, 0x5A, format->frame_bytes);
     ck_assert_int_eq(sl_pattern_init(&pattern, format, NULL), 0);
     sl_pattern_render(&pattern, content->phase, data);
-    sl_pattern_stamp(&pattern, content, data);
+    sl_pattern_stamp(&pattern, content, drawn, data);
     return data;
 }
+
+/* A strip drawn over another leaves nothing of it. */
+START_TEST(strip_over_strip)
+{
+    struct sl_video_format format = shape(sl_pixel_format_at((size_t)_i), 0);
+    struct sl_strip_content first = {.phase = 3, .number = UINT64_MAX, .time_ns = INT64_MAX};
+    struct sl_strip_content second = {.phase = 3, .number = 0x0F, .time_ns = -1};
+    uint8_t drawn[SL_STRIP_BYTES] = {0};
+    uint8_t *expected = picture(&format, &second);
+    uint8_t *data = malloc(format.frame_bytes);
+    struct sl_pattern pattern;
+
+    ck_assert_ptr_nonnull(data);
+    ck_assert_int_eq(sl_pattern_init(&pattern, &format, NULL), 0);
+    sl_pattern_render(&pattern, 3, data);
+    sl_pattern_stamp(&pattern, &first, drawn, data);
+    sl_pattern_stamp(&pattern, &second, drawn, data);
+    ck_assert(!memcmp(data, expected, format.frame_bytes));
+    free(expected);
+    free(data);
+}
+END_TEST
 
 START_TEST(strip_round_trip)
 {
@@ -222,6 +245,7 @@ int main(void)
     tcase_add_test(tcase, strip_round_trip);
     tcase_add_test(tcase, strip_crc_is_ieee);
     tcase_add_loop_test(tcase, every_format_checks, 0, formats);
+    tcase_add_loop_test(tcase, strip_over_strip, 0, formats);
     tcase_add_loop_test(tcase, every_byte_is_guarded, 0, formats);
     tcase_add_test(tcase, pages_in_the_wrong_place_show);
     tcase_add_test(tcase, phases_differ_everywhere);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/crc.h"
 #include "support/suite.h"
 #include "writer/bytes.h"
-#include "writer/crc.h"
 #include "writer/ebml.h"
 #include "writer/layout.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "writer/crc.h"
+#include "core/crc.h"
 
 #include <isa-l/crc.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SL_WRITER_CRC_H
-#define SL_WRITER_CRC_H
+#ifndef SL_CORE_CRC_H
+#define SL_CORE_CRC_H
 
 #include <stddef.h>
 #include <stdint.h>
