@@ -216,12 +216,12 @@ static void extend_current(struct sl_recorder *r)
 {
     struct sl_segment *segment = r->current;
     uint64_t bytes = r->run.chunk_bytes;
-    uint64_t beyond;
+    uint64_t left;
 
     if (!segment || segment->extending || segment->grown || segment->broken)
         return;
-    beyond = segment->file_bytes - sl_layout_header_at(&r->run.layout, segment->formatted);
-    if (beyond >= r->run.chunk_bytes / 2)
+    left = segment->fits > segment->formatted ? segment->fits - segment->formatted : 0; /* not bytes: the Cues' share grows */
+    if (sl_layout_header_at(&r->run.layout, left) >= r->run.chunk_bytes / 2)
         return;
     if (bytes > r->run.limit_bytes - segment->file_bytes)
         bytes = r->run.limit_bytes - segment->file_bytes;
