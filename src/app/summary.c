@@ -57,11 +57,10 @@ static json_t *sensor_json(const struct sl_pipeline *p, const char *source)
 static json_t *files_json(const struct sl_pipeline *p)
 {
     json_t *files = json_array();
-    uint64_t segments = sl_recorder_counter(p->recorder, SL_RECORDER_SEGMENTS);
     char path[4096];
 
-    for (uint64_t n = 1; n <= segments; n++)
-        if (sl_recorder_segment_path(p->recorder, n, path, sizeof path) == 0 && access(path, F_OK) == 0)
+    for (uint64_t n = 1; sl_recorder_segment_path(p->recorder, n, path, sizeof path) == 0; n++)
+        if (access(path, F_OK) == 0)
             json_array_append_new(files, json_string(path));
     return files;
 }

@@ -16,8 +16,8 @@ enum sl_event_kind {
     SL_EVENT_LOSS,          /* code = enum sl_loss; frames [first, first + count) are lost; error = negative errno or 0 */
     SL_EVENT_ANOMALY,       /* code = a module's anomaly number; first = frame; count = how often so far */
     SL_EVENT_SEGMENT_OPEN,  /* first = segment number */
-    SL_EVENT_SEGMENT_CLOSE, /* first = segment number; count = frames in it; error */
-    SL_EVENT_SEGMENT_GONE,  /* first = segment number removed to make room; count = bytes freed */
+    SL_EVENT_SEGMENT_CLOSE, /* first = segment number; count = frames in it; error. One for each OPEN */
+    SL_EVENT_SEGMENT_GONE,  /* first = segment number removed, for want of room or of frames; 0: of an earlier run; count = bytes freed */
     SL_EVENT_STEP_DOWN,     /* code = a module's fall-back step; error = what forced it */
     SL_EVENT_STATE,         /* code = new state of the module's state machine */
     SL_EVENT_BAD_KEPT       /* code = enum sl_frame_flags; count frames from first to last, not all of those between */

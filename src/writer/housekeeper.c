@@ -6,7 +6,7 @@
  * Ownership: all segment objects and time blocks are made and freed here; a segment is the recorder's between IS_NEXT and FINISH.
  *
  * Invariants
- * - Every command has exactly one reply. Only REMOVED comes unasked, and it is dropped rather than crowd out a reply.
+ * - Every command has exactly one reply. Only REMOVED comes unasked, and it waits rather than crowd out a reply.
  * - What lets the recorder go on (next, extend, room) comes before what only tidies up (finish).
  * - A command that waits for room stays at its place; each turn removes one piece of an old file and then looks again, so that
  *   the other commands are not kept waiting.
@@ -49,8 +49,6 @@ struct sl_housekeeper {
 
 static void reply(struct sl_housekeeper *h, const struct sl_house_reply *message)
 {
-    if (message->kind == SL_HOUSE_REMOVED && sl_spsc_count(&h->replies) > SL_HOUSE_REPLIES / 2)
-        return;
     sl_spsc_push(&h->replies, message);
     sl_wake_notify(h->recorder_wake);
 }
@@ -69,7 +67,7 @@ static uint64_t oldest_in_use(const struct sl_housekeeper *h)
 
 static void tell_of_removal(struct sl_housekeeper *h)
 {
-    if (!h->room.removed)
+    if (!h->room.removed || sl_spsc_count(&h->replies) > SL_HOUSE_REPLIES / 2)
         return;
     h->room.removed = false;
     reply(h, &(struct sl_house_reply){.kind = SL_HOUSE_REMOVED, .number = h->room.number, .value = h->room.freed_bytes});
@@ -192,7 +190,9 @@ static void finish(struct sl_housekeeper *h, struct sl_segment *segment, struct 
     message->number = segment->number;
     message->value = segment->frames;
     message->error = segment->error;
+    message->opened = segment->opened;
     if (segment->frames == 0) {
+        message->freed_bytes = segment->file_bytes;
         sl_segment_discard(segment, h->run, "");
     } else {
         int rc = sl_segment_finish(segment, h->run, h->buffer, BUFFER_BYTES);

@@ -36,6 +36,8 @@ struct sl_house_reply {
     struct sl_segment *segment; /* IS_NEXT, EXTENDED */
     uint64_t number;            /* FINISHED; REMOVED: of this run, else 0 */
     uint64_t value;             /* EXTENDED: bytes; FINISHED: frames; REMOVED: bytes freed */
+    uint64_t freed_bytes;       /* FINISHED, when the file held no frame and is gone */
+    bool opened;                /* FINISHED: it was told of when it was begun */
     int error;
 };
 
@@ -65,7 +67,7 @@ struct sl_room {
     int fd; /* of the file that is being removed; -1: none is */
     char file[SL_FILE_NAME_BYTES];
     uint64_t left_bytes;
-    bool removed; /* set when a file is gone; whoever tells of it clears it */
+    bool removed; /* set when a file is gone; whoever tells of it clears it, and until then no other is begun */
     uint64_t number;
     uint64_t freed_bytes;
 };

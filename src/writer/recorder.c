@@ -33,7 +33,7 @@ const struct sl_counter_def sl_recorder_counter_defs[] = {
     [SL_RECORDER_SHORT_WRITES] = {"short_writes", "calls", "Writes that ended early and were continued."},
     [SL_RECORDER_SUBMITS] = {"submits", "calls", "System calls of the recorder's thread into io_uring."},
     [SL_RECORDER_SYNCS] = {"syncs", "calls", "fdatasync calls made beside the writes."},
-    [SL_RECORDER_SEGMENTS] = {"segments", "files", "Segments begun."},
+    [SL_RECORDER_SEGMENTS] = {"segments", "files", "Files that got at least one frame, those that were removed later included."},
 };
 _Static_assert(sizeof(sl_recorder_counter_defs) / sizeof(sl_recorder_counter_defs[0]) == SL_RECORDER_COUNTERS, "one line per counter");
 

@@ -265,7 +265,8 @@ static void recorded(struct sl_recorder *r, struct sl_flight *flight)
     count(r, SL_RECORDER_BYTES, r->run.layout.frame_bytes);
     sl_histogram_add(&r->write_us, (uint64_t)us_since(r->now_ns, flight->submitted_ns));
     sl_histogram_add(&r->durable_us, (uint64_t)us_since(r->now_ns, flight->dequeued_ns));
-    flight->segment->frames++;
+    if (flight->segment->frames++ == 0)
+        count(r, SL_RECORDER_SEGMENTS, 1);
     flight->segment->dirty = true;
     release(r, flight);
     end_flight(r, flight);

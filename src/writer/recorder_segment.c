@@ -44,7 +44,7 @@ static bool adopt_next(struct sl_recorder *r)
         sl_recorder_fail(r, SL_MODE_FAILED, rc);
         return false;
     }
-    sl_count(&r->counter[SL_RECORDER_SEGMENTS], 1);
+    segment->opened = true;
     atomic_store_explicit(&r->segments, segment->number, memory_order_release); /* pairs with the load in sl_recorder_segment_path */
     sl_recorder_post(r, SL_EVENT_SEGMENT_OPEN, 0, segment->number, 0, 0);
     return true;
@@ -119,6 +119,16 @@ static void take_extension(struct sl_recorder *r, const struct sl_house_reply *r
     r->format.stale |= segment == r->current;
 }
 
+/* Of a segment that was made ready and never begun nobody heard. One that was begun and got no frame is gone again. */
+static void tell_finished(struct sl_recorder *r, const struct sl_house_reply *reply)
+{
+    if (!reply->opened)
+        return;
+    sl_recorder_post(r, SL_EVENT_SEGMENT_CLOSE, 0, reply->number, reply->value, reply->error);
+    if (reply->value == 0)
+        sl_recorder_post(r, SL_EVENT_SEGMENT_GONE, 0, reply->number, reply->freed_bytes, 0);
+}
+
 void sl_recorder_take_replies(struct sl_recorder *r)
 {
     struct sl_house_reply reply;
@@ -138,7 +148,7 @@ void sl_recorder_take_replies(struct sl_recorder *r)
         case SL_HOUSE_FINISHED:
             r->finishing--;
             r->next_denied = false;
-            sl_recorder_post(r, SL_EVENT_SEGMENT_CLOSE, 0, reply.number, reply.value, reply.error);
+            tell_finished(r, &reply);
             break;
         case SL_HOUSE_REMOVED:
             sl_recorder_post(r, SL_EVENT_SEGMENT_GONE, 0, reply.number, reply.value, 0);

@@ -50,6 +50,8 @@ static bool begin(struct sl_room *room, const struct sl_run *run, uint64_t keep_
 
 bool sl_room_remove_piece(struct sl_room *room, const struct sl_run *run, uint64_t keep_from)
 {
+    if (room->removed)
+        return true;
     if (room->fd < 0)
         return begin(room, run, keep_from);
     if (room->left_bytes > step_bytes) {

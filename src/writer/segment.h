@@ -72,6 +72,7 @@ struct sl_segment {
     int64_t begin_ns; /* monotonic time of the first frame */
     int64_t last_ns;  /* highest time in the file */
     unsigned io;      /* flights, writes, syncs and an extension that are not over */
+    bool opened;      /* told of: SEGMENT_OPEN */
     bool broken;      /* takes no more frames */
     bool grown;       /* cannot be extended any more */
     bool extending;   /* an extension was asked for */

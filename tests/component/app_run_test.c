@@ -74,7 +74,9 @@ static void read_ledger(void)
     fclose(file);
 }
 
-/* Records small unpaced pattern frames; `sensor`, `record` and `rest` are lines of the config. The exit code. */
+#define UNPACED "fps = 60\npaced = no\n"
+
+/* Records small pattern frames; `sensor`, `record` and `rest` are lines of the config. The exit code. */
 static int run(const char *frames, const char *sensor, const char *record, const char *rest)
 {
     static char argument[64];
@@ -83,7 +85,7 @@ static int run(const char *frames, const char *sensor, const char *record, const
 
     snprintf(argument, sizeof argument, "--frames=%s", frames);
     fprintf(file,
-            "[sensor]\nname = cam\nsource = pattern\nsize = 64x48\nfps = 60\npaced = no\nbuffers = 8\n%s\n[ring]\ndepth = 16\n"
+            "[sensor]\nname = cam\nsource = pattern\nsize = 64x48\n%s\nbuffers = 8\n[ring]\ndepth = 16\n"
             "hugepages = no\n[record]\ndir = %s\nkeep_free = 0\n%s\n%s\n",
             sensor, scratch_path("."), record, rest);
     fclose(file);
@@ -171,7 +173,7 @@ static void expect_kept(const char *kind, unsigned index, long long first, long 
 
 START_TEST(bad_frames_that_are_kept_are_told_of)
 {
-    ck_assert_int_eq(run("100", "bad_frames = keep", "", BAD_FRAMES), 0);
+    ck_assert_int_eq(run("100", UNPACED "bad_frames = keep", "", BAD_FRAMES), 0);
     ck_assert_int_eq(number(g_summary, "frames.recorded"), 100);
     ck_assert_int_eq(number(g_summary, "frames.bad_kept"), 4);
     ck_assert_int_eq(number(g_summary, "frames.lost.bad_frame"), 0);
@@ -206,7 +208,7 @@ END_TEST
 
 START_TEST(bad_frames_that_are_dropped_are_lost)
 {
-    ck_assert_int_eq(run("100", "bad_frames = drop", "", BAD_FRAMES), 3);
+    ck_assert_int_eq(run("100", UNPACED "bad_frames = drop", "", BAD_FRAMES), 3);
     ck_assert_int_eq(number(g_summary, "frames.recorded"), 96);
     ck_assert_int_eq(number(g_summary, "frames.bad_kept"), 0);
     ck_assert_int_eq(number(g_summary, "frames.lost.bad_frame"), 4);
@@ -226,7 +228,7 @@ START_TEST(every_counter_is_in_the_summary)
 {
     json_t *counters;
 
-    ck_assert_int_eq(run("50", "", "", "[fault]\nstore = short@10"), 0);
+    ck_assert_int_eq(run("50", UNPACED, "", "[fault]\nstore = short@10"), 0);
     counters = at(g_summary, "counters");
     ck_assert_uint_eq(json_object_size(counters), SL_COUNTER_GROUPS);
     for (unsigned i = 0; i < SL_COUNTER_GROUPS; i++) {
@@ -246,6 +248,45 @@ START_TEST(every_counter_is_in_the_summary)
 }
 END_TEST
 
+static unsigned lines(const char *event)
+{
+    unsigned count = 0;
+
+    while (line(event, count))
+        count++;
+    return count;
+}
+
+static json_t *line_of_segment(const char *event, long long segment)
+{
+    for (unsigned i = 0; line(event, i); i++)
+        if (number(line(event, i), "segment") == segment)
+            return line(event, i);
+    return NULL;
+}
+
+START_TEST(segments_open_and_close_in_pairs)
+{
+    unsigned with_frames = 0;
+
+    ck_assert_int_eq(run("120", "paced = yes\nfps = 200", "", "[fault]\nstore = eio@50:3"), 3);
+    ck_assert_int_eq(number(g_summary, "frames.lost.disk_error"), 3);
+    ck_assert_uint_ge(lines("segment_open"), 2);
+    ck_assert_uint_eq(lines("segment_open"), lines("segment_close"));
+    for (unsigned i = 0; i < lines("segment_close"); i++) {
+        json_t *close = line("segment_close", i);
+        long long segment = number(close, "segment");
+
+        ck_assert_ptr_nonnull(line_of_segment("segment_open", segment));
+        ck_assert_int_eq(line_of_segment("segment_removed", segment) != NULL, number(close, "frames") == 0);
+        ck_assert_int_eq(access(text(close, "file"), F_OK) == 0, number(close, "frames") > 0);
+        with_frames += number(close, "frames") > 0;
+    }
+    ck_assert_int_eq(number(g_summary, "record.segments"), with_frames);
+    ck_assert_uint_eq(json_array_size(at(g_summary, "record.files")), with_frames);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("app_run");
@@ -255,6 +296,7 @@ int main(void)
     tcase_add_test(tests, bad_frames_that_are_kept_are_told_of);
     tcase_add_test(tests, bad_frames_that_are_dropped_are_lost);
     tcase_add_test(tests, every_counter_is_in_the_summary);
+    tcase_add_test(tests, segments_open_and_close_in_pairs);
     suite_add_tcase(suite, tests);
     return sl_run_suite(suite);
 }

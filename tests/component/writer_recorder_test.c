@@ -18,6 +18,33 @@ static void begin(const struct rec_spec *spec)
     ck_assert_int_eq(rec_open(&rig, spec), 0);
 }
 
+static unsigned events_of(enum sl_event_kind kind, uint64_t segment)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < rec_events(&rig, kind); i++)
+        count += rec_event(&rig, kind, i)->first == segment;
+    return count;
+}
+
+/* What was opened is closed, once; what is closed without a frame is gone; the rest is what there are files of. */
+static void check_segments(void)
+{
+    unsigned with_frames = 0;
+
+    ck_assert_uint_eq(rec_events(&rig, SL_EVENT_SEGMENT_OPEN), rec_events(&rig, SL_EVENT_SEGMENT_CLOSE));
+    for (unsigned i = 0; i < rec_events(&rig, SL_EVENT_SEGMENT_CLOSE); i++) {
+        const struct sl_event *close = rec_event(&rig, SL_EVENT_SEGMENT_CLOSE, i);
+
+        ck_assert_uint_eq(events_of(SL_EVENT_SEGMENT_OPEN, close->first), 1);
+        ck_assert_uint_eq(events_of(SL_EVENT_SEGMENT_CLOSE, close->first), 1);
+        ck_assert_uint_eq(events_of(SL_EVENT_SEGMENT_GONE, close->first), close->count == 0);
+        with_frames += close->count > 0;
+    }
+    ck_assert_uint_eq(with_frames, found.files);
+    ck_assert_uint_eq(rec_count(&rig, SL_RECORDER_SEGMENTS), found.files);
+}
+
 /* Everything that was expected is recorded or lost, in the counters, in the files and in the events. */
 static void end(int result, bool hurry)
 {
@@ -31,6 +58,7 @@ static void end(int result, bool hurry)
     for (unsigned cause = 0; cause < SL_LOSS_COUNT; cause++)
         ck_assert_uint_eq(rec_lost_in_events(&rig, (enum sl_loss)cause), books.lost[cause] - rig.lost[cause]);
     ck_assert_uint_eq(scratch_count(".next") + scratch_count(".gone") + scratch_count(".probe"), 0);
+    check_segments();
 }
 
 START_TEST(test_plain)
@@ -242,6 +270,8 @@ START_TEST(test_small_disk_overwrite)
     ck_assert_uint_gt(found.frames, 300);
     ck_assert_uint_le(scratch_used(), 7 << 20);
     ck_assert_uint_gt(rec_events(&rig, SL_EVENT_SEGMENT_GONE), 20);
+    ck_assert_uint_eq(rec_count(&rig, SL_RECORDER_SEGMENTS), rec_events(&rig, SL_EVENT_SEGMENT_OPEN));
+    ck_assert_uint_eq(rec_events(&rig, SL_EVENT_SEGMENT_GONE) + found.files, rec_events(&rig, SL_EVENT_SEGMENT_OPEN));
     ck_assert_uint_eq(rec_event(&rig, SL_EVENT_SEGMENT_GONE, 0)->first, 1);
 }
 END_TEST
