@@ -214,13 +214,19 @@ void sl_pipeline_close(struct sl_pipeline *p)
     memset(p, 0, sizeof *p);
 }
 
+/* What grows after another word is read before it, so that no difference below is under 0 while the agents run. */
 void sl_pipeline_books(const struct sl_pipeline *p, struct sl_books *books)
 {
+    uint64_t untriggered = sl_recorder_counter(p->recorder, SL_RECORDER_UNTRIGGERED);
+    uint64_t refused_full = sl_recorder_counter(p->recorder, SL_RECORDER_REFUSED_FULL);
+    uint64_t refused_error = sl_recorder_counter(p->recorder, SL_RECORDER_REFUSED_ERROR);
+    uint64_t recorded = sl_recorder_counter(p->recorder, SL_RECORDER_RECORDED);
+    uint64_t refused = sl_sink_counter(p->record_sink, SL_SINK_REFUSED);
+
     sl_capture_books(p->capture, books);
-    books->expected -= sl_recorder_counter(p->recorder, SL_RECORDER_UNTRIGGERED);
-    books->recorded = sl_recorder_counter(p->recorder, SL_RECORDER_RECORDED);
-    books->lost[SL_LOSS_DISK_LATE] +=
-        sl_sink_counter(p->record_sink, SL_SINK_REFUSED) + sl_recorder_counter(p->recorder, SL_RECORDER_ABANDONED);
-    books->lost[SL_LOSS_DISK_ERROR] += sl_recorder_counter(p->recorder, SL_RECORDER_DISK_ERROR);
-    books->lost[SL_LOSS_DISK_FULL] += sl_recorder_counter(p->recorder, SL_RECORDER_DISK_FULL);
+    books->expected -= untriggered;
+    books->recorded = recorded;
+    books->lost[SL_LOSS_DISK_LATE] += refused - refused_full - refused_error + sl_recorder_counter(p->recorder, SL_RECORDER_ABANDONED);
+    books->lost[SL_LOSS_DISK_ERROR] += refused_error + sl_recorder_counter(p->recorder, SL_RECORDER_DISK_ERROR);
+    books->lost[SL_LOSS_DISK_FULL] += refused_full + sl_recorder_counter(p->recorder, SL_RECORDER_DISK_FULL);
 }

@@ -31,6 +31,9 @@ void sl_recorder_revoided(struct sl_recorder *r, unsigned index);
 void sl_recorder_retry_no_space(struct sl_recorder *r, int error);
 /* Enters a frame that is not written, for that reason, and releases it. */
 void sl_recorder_give_up(struct sl_recorder *r, struct sl_frame *frame, enum sl_loss cause, int error);
+/* What a frame that the sink refused at that moment is lost for; and the books of such frames. */
+enum sl_loss sl_recorder_why_refused(const struct sl_recorder *r, int64_t at_ns);
+void sl_recorder_refused(struct sl_recorder *r, enum sl_loss cause, uint64_t first, uint64_t frames);
 void sl_recorder_let_go(struct sl_recorder *r, struct sl_frame *frame); /* untriggered */
 void sl_recorder_force_landing(struct sl_recorder *r);                  /* releases frames whose completions never came */
 

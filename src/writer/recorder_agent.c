@@ -162,15 +162,14 @@ static void tend_frames(struct sl_recorder *r)
 
 void sl_recorder_settle(struct sl_recorder *r)
 {
-    uint64_t untold;
+    enum sl_loss cause;
 
     if (atomic_exchange_explicit(&r->settled, true, memory_order_acq_rel)) /* pairs with itself: agent or control, not both */
         return;
     r->now_ns = sl_now_ns(r->clock);
     give_up_frames(r);
-    untold = sl_tally_close(&r->tally, sl_sink_counter(r->sink, SL_SINK_REFUSED));
-    sl_count(&r->counter[SL_RECORDER_DISK_LATE], untold);
-    sl_recorder_lost(r, SL_LOSS_DISK_LATE, r->tally.next, untold, 0);
+    cause = sl_recorder_why_refused(r, r->now_ns);
+    sl_recorder_refused(r, cause, r->tally.next, sl_tally_close(&r->tally, sl_sink_counter(r->sink, SL_SINK_REFUSED), cause));
     sl_recorder_flush_loss(r, true);
 }
 

@@ -38,13 +38,31 @@ static struct sl_flight *free_flight(struct sl_recorder *r)
     return NULL;
 }
 
+enum sl_loss sl_recorder_why_refused(const struct sl_recorder *r, int64_t at_ns)
+{
+    if (r->full_ns && at_ns >= r->full_ns)
+        return SL_LOSS_DISK_FULL;
+    return r->failed_ns && at_ns >= r->failed_ns ? SL_LOSS_DISK_ERROR : SL_LOSS_DISK_LATE;
+}
+
+void sl_recorder_refused(struct sl_recorder *r, enum sl_loss cause, uint64_t first, uint64_t frames)
+{
+    count(r,
+          cause == SL_LOSS_DISK_FULL    ? SL_RECORDER_REFUSED_FULL
+          : cause == SL_LOSS_DISK_ERROR ? SL_RECORDER_REFUSED_ERROR
+                                        : SL_RECORDER_DISK_LATE,
+          frames);
+    sl_recorder_lost(r, cause, first, frames, cause == SL_LOSS_DISK_LATE ? 0 : r->failure);
+}
+
 static void enter(struct sl_recorder *r, const struct sl_frame *frame)
 {
+    /* what was refused was refused shortly before this one was let in */
+    enum sl_loss cause = sl_recorder_why_refused(r, frame->dequeued_ns);
     struct sl_gap gap;
 
-    sl_tally_enter(&r->tally, frame, &gap);
-    count(r, SL_RECORDER_DISK_LATE, gap.count);
-    sl_recorder_lost(r, SL_LOSS_DISK_LATE, gap.first, gap.count, 0);
+    sl_tally_enter(&r->tally, frame, cause, &gap);
+    sl_recorder_refused(r, cause, gap.first, gap.count);
 }
 
 void sl_recorder_give_up(struct sl_recorder *r, struct sl_frame *frame, enum sl_loss cause, int error)

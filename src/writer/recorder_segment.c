@@ -18,6 +18,10 @@ void sl_recorder_fail(struct sl_recorder *r, enum sl_mode mode, int error)
         return;
     r->mode = mode;
     r->failure = error;
+    if (mode == SL_MODE_FULL && !r->full_ns)
+        r->full_ns = r->now_ns;
+    if (mode == SL_MODE_FAILED)
+        r->failed_ns = r->now_ns;
     sl_recorder_post(r, SL_EVENT_STATE, mode, 0, 0, error);
 }
 
@@ -92,11 +96,17 @@ static void take_next(struct sl_recorder *r, const struct sl_house_reply *reply)
     r->next_asked = false;
     for (unsigned i = 0; i < SL_STORE_FILES; i++)
         others |= r->retiring[i] != NULL;
+    bool full = reply->error == -ENOSPC || reply->error == -EDQUOT;
+
+    if (!full)
+        r->full_ns = 0;
+    else if (!r->full_ns)
+        r->full_ns = r->now_ns;
     if (reply->error == 0)
         r->next = reply->segment;
     else if (others)
         r->next_denied = true;
-    else if (reply->error == -ENOSPC || reply->error == -EDQUOT)
+    else if (full)
         sl_recorder_fail(r, SL_MODE_FULL, -ENOSPC);
     else
         sl_recorder_fail(r, SL_MODE_FAILED, reply->error);

@@ -98,10 +98,11 @@ struct sl_recorder {
 
     int64_t now_ns; /* read once a turn */
     enum sl_mode mode;
-    int failure;   /* what put it into MODE_FULL or MODE_FAILED */
-    bool blocked;  /* frames wait, and only a completion or a reply can let them go on */
-    bool queued;   /* something is queued and not submitted */
-    bool stopping; /* told to end without a drain */
+    int failure;                /* what put it into MODE_FULL or MODE_FAILED */
+    int64_t full_ns, failed_ns; /* since when the disk has no space, or has failed for good; 0: it has not */
+    bool blocked;               /* frames wait, and only a completion or a reply can let them go on */
+    bool queued;                /* something is queued and not submitted */
+    bool stopping;              /* told to end without a drain */
     struct sl_segment *current;
     struct sl_segment *next;
     struct sl_segment *retiring[SL_STORE_FILES];

@@ -7,7 +7,8 @@
  *
  * Frames come in the order of their numbers; each is entered once, when it leaves the queue: to be written, to be let go
  * because nothing triggered, or to be given up. Whatever number is neither entered nor accounted for by capture was refused at
- * the sink because the recorder held its limit: that is disk_late, exactly, as the remainder.
+ * the sink because the recorder held its limit: that is the remainder, exactly. Its cause is what kept the recorder from letting
+ * go: disk_late, or disk_full and disk_error when the disk was that already.
  *
  * A frame that came and was let go untriggered is not expected by anyone: it is taken off expected and captured. What was lost
  * on the capture side meanwhile stays lost.
@@ -24,8 +25,8 @@ struct sl_tally {
     uint64_t abandoned;   /* likewise, and so on */
     uint64_t disk_error;
     uint64_t disk_full;
-    uint64_t late; /* not entered, and not lost by capture */
-    uint64_t next; /* number after that of the frame entered last */
+    uint64_t refused[SL_LOSS_COUNT]; /* not entered, and not lost by capture, by cause */
+    uint64_t next;                   /* number after that of the frame entered last */
 };
 
 struct sl_gap {
@@ -33,13 +34,13 @@ struct sl_gap {
     uint64_t count; /* how many are newly missing, beyond what capture says */
 };
 
-/* Enters the next frame; *gap is what the recorder missed before it. */
-void sl_tally_enter(struct sl_tally *tally, const struct sl_frame *frame, struct sl_gap *gap);
+/* Enters the next frame; *gap is what the recorder missed before it, for this cause. */
+void sl_tally_enter(struct sl_tally *tally, const struct sl_frame *frame, enum sl_loss cause, struct sl_gap *gap);
 
 /* The books up to and with `frame`, the one entered last, taking for granted that it and those in flight will be recorded. */
 void sl_tally_books(const struct sl_tally *tally, const struct sl_frame *frame, struct sl_books *books);
 
-/* After the last frame: `refused` is what the sink refused in all. Returns how many of them no frame told of. */
-uint64_t sl_tally_close(struct sl_tally *tally, uint64_t refused);
+/* After the last frame: `refused` is what the sink refused in all. Returns how many of them no frame told of; they have this cause. */
+uint64_t sl_tally_close(struct sl_tally *tally, uint64_t refused, enum sl_loss cause);
 
 #endif

@@ -73,9 +73,11 @@ enum sl_recorder_counter {
     SL_RECORDER_BYTES_COPIED,
     SL_RECORDER_DISK_ERROR,
     SL_RECORDER_DISK_FULL,
-    SL_RECORDER_DISK_LATE,   /* frames missing between two that were taken, beyond what capture says it lost */
-    SL_RECORDER_ABANDONED,   /* given up in a hurry, unsubmitted: disk_late as well, but not counted in DISK_LATE */
-    SL_RECORDER_UNTRIGGERED, /* came while armed and were let go: nobody expects them */
+    SL_RECORDER_DISK_LATE,     /* frames missing between two that were taken, beyond what capture says it lost */
+    SL_RECORDER_REFUSED_ERROR, /* the same, once the disk had failed: not in DISK_ERROR */
+    SL_RECORDER_REFUSED_FULL,  /* the same, once it was full: not in DISK_FULL */
+    SL_RECORDER_ABANDONED,     /* given up in a hurry, unsubmitted: disk_late as well, but not counted in DISK_LATE */
+    SL_RECORDER_UNTRIGGERED,   /* came while armed and were let go: nobody expects them */
     SL_RECORDER_SHORT_WRITES,
     SL_RECORDER_SUBMITS,
     SL_RECORDER_SYNCS,

@@ -244,8 +244,8 @@ void rec_books(const struct rec_rig *rig, struct sl_books *books)
     };
     memcpy(books->lost, rig->lost, sizeof(books->lost));
     books->lost[SL_LOSS_DISK_LATE] += rec_count(rig, SL_RECORDER_DISK_LATE) + rec_count(rig, SL_RECORDER_ABANDONED);
-    books->lost[SL_LOSS_DISK_ERROR] += rec_count(rig, SL_RECORDER_DISK_ERROR);
-    books->lost[SL_LOSS_DISK_FULL] += rec_count(rig, SL_RECORDER_DISK_FULL);
+    books->lost[SL_LOSS_DISK_ERROR] += rec_count(rig, SL_RECORDER_DISK_ERROR) + rec_count(rig, SL_RECORDER_REFUSED_ERROR);
+    books->lost[SL_LOSS_DISK_FULL] += rec_count(rig, SL_RECORDER_DISK_FULL) + rec_count(rig, SL_RECORDER_REFUSED_FULL);
 }
 
 unsigned rec_events(const struct rec_rig *rig, enum sl_event_kind kind)

@@ -8,6 +8,7 @@
 static struct sl_tally tally;
 static struct sl_gap gap;
 static struct sl_books books;
+static enum sl_loss g_cause; /* of frames refused before the next one */
 
 /* The frame with that number, when capture has lost so many before it. */
 static void enter(uint64_t number, uint64_t sensor_gap, uint64_t no_slot)
@@ -17,7 +18,7 @@ static void enter(uint64_t number, uint64_t sensor_gap, uint64_t no_slot)
     frame.lost[SL_LOSS_SENSOR_GAP] = sensor_gap;
     frame.lost[SL_LOSS_NO_SLOT] = no_slot;
     frame.captured = number + 1 - sensor_gap - no_slot;
-    sl_tally_enter(&tally, &frame, &gap);
+    sl_tally_enter(&tally, &frame, g_cause, &gap);
     sl_tally_books(&tally, &frame, &books);
     ck_assert(sl_books_balanced(&books));
 }
@@ -48,6 +49,20 @@ START_TEST(test_remainder_is_late)
     ck_assert_uint_eq(books.recorded, 4);
     ck_assert_uint_eq(books.expected, 15);
     ck_assert_uint_eq(books.captured, 9);
+}
+END_TEST
+
+START_TEST(test_refused_by_cause)
+{
+    enter(0, 0, 0);
+    enter(3, 0, 0);
+    g_cause = SL_LOSS_DISK_FULL;
+    enter(8, 0, 0);
+    ck_assert_uint_eq(gap.first, 4);
+    ck_assert_uint_eq(gap.count, 4);
+    ck_assert_uint_eq(books.recorded, 3);
+    ck_assert_uint_eq(books.lost[SL_LOSS_DISK_LATE], 2);
+    ck_assert_uint_eq(books.lost[SL_LOSS_DISK_FULL], 4);
 }
 END_TEST
 
@@ -94,9 +109,9 @@ START_TEST(test_lies_do_not_wrap)
     struct sl_frame frame = {.number = 5, .captured = 6};
 
     frame.lost[SL_LOSS_SENSOR_GAP] = 100;
-    sl_tally_enter(&tally, &frame, &gap);
+    sl_tally_enter(&tally, &frame, g_cause, &gap);
     ck_assert_uint_eq(gap.count, 0);
-    ck_assert_uint_eq(tally.late, 0);
+    ck_assert_uint_eq(tally.refused[SL_LOSS_DISK_LATE], 0);
 }
 END_TEST
 
@@ -104,15 +119,17 @@ START_TEST(test_close)
 {
     enter(0, 0, 0);
     enter(5, 0, 0);
-    ck_assert_uint_eq(sl_tally_close(&tally, 4), 0);
-    ck_assert_uint_eq(sl_tally_close(&tally, 9), 5);
-    ck_assert_uint_eq(tally.late, 9);
+    ck_assert_uint_eq(sl_tally_close(&tally, 4, SL_LOSS_DISK_FULL), 0);
+    ck_assert_uint_eq(sl_tally_close(&tally, 9, SL_LOSS_DISK_FULL), 5);
+    ck_assert_uint_eq(tally.refused[SL_LOSS_DISK_LATE], 4);
+    ck_assert_uint_eq(tally.refused[SL_LOSS_DISK_FULL], 5);
 }
 END_TEST
 
 static void setup(void)
 {
     memset(&tally, 0, sizeof(tally));
+    g_cause = SL_LOSS_DISK_LATE;
 }
 
 int main(void)
@@ -123,6 +140,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, NULL);
     tcase_add_test(tcase, test_nothing_missing);
     tcase_add_test(tcase, test_remainder_is_late);
+    tcase_add_test(tcase, test_refused_by_cause);
     tcase_add_test(tcase, test_late_before_the_first);
     tcase_add_test(tcase, test_own_losses);
     tcase_add_test(tcase, test_untriggered_is_not_expected);
