@@ -225,6 +225,7 @@ void sl_pipeline_books(const struct sl_pipeline *p, struct sl_books *books)
 
     sl_capture_books(p->capture, books);
     books->expected -= untriggered;
+    books->captured -= untriggered;
     books->recorded = recorded;
     books->lost[SL_LOSS_DISK_LATE] += refused - refused_full - refused_error + sl_recorder_counter(p->recorder, SL_RECORDER_ABANDONED);
     books->lost[SL_LOSS_DISK_ERROR] += refused_error + sl_recorder_counter(p->recorder, SL_RECORDER_DISK_ERROR);

@@ -25,7 +25,7 @@ const char *sl_loss_name(enum sl_loss cause);
 
 struct sl_books {
     uint64_t expected; /* from the time grid, cross-checked with the sequence */
-    uint64_t captured; /* delivered by the sensor */
+    uint64_t captured; /* delivered by the sensor; of a recorder's books: those of the expected ones */
     uint64_t recorded; /* written completely */
     uint64_t lost[SL_LOSS_COUNT];
 };

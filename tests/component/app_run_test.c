@@ -287,6 +287,21 @@ START_TEST(segments_open_and_close_in_pairs)
 }
 END_TEST
 
+START_TEST(what_nothing_triggered_is_in_no_books)
+{
+    ck_assert_int_eq(run("100", UNPACED, "prerecord = 100ms", "[fault]\nsensor = gap@30:2"), 3);
+    long long untriggered = number(g_summary, "record.untriggered");
+
+    ck_assert_int_eq(untriggered, 98);
+    ck_assert_int_eq(number(g_summary, "frames.captured"), 0);
+    ck_assert_int_eq(number(g_summary, "frames.expected"), 2);
+    ck_assert_int_eq(number(g_summary, "frames.lost.sensor_gap"), 2);
+    ck_assert(json_is_true(at(g_summary, "frames.balanced")));
+    ck_assert_int_eq(number(g_summary, "counters.capture.captured"), untriggered);
+    ck_assert_ptr_null(line("segment_open", 0));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("app_run");
@@ -297,6 +312,7 @@ int main(void)
     tcase_add_test(tests, bad_frames_that_are_dropped_are_lost);
     tcase_add_test(tests, every_counter_is_in_the_summary);
     tcase_add_test(tests, segments_open_and_close_in_pairs);
+    tcase_add_test(tests, what_nothing_triggered_is_in_no_books);
     suite_add_tcase(suite, tests);
     return sl_run_suite(suite);
 }
