@@ -63,6 +63,16 @@ static void report_segment(const struct sl_pipeline *p, struct sl_ledger *ledger
                     with_error(fields, event->error));
 }
 
+static void report_step(struct sl_ledger *ledger, const char *from, const struct sl_event *event)
+{
+    json_t *fields = json_pack("{s:s, s:i, s:s?}", "by", from, "step", (int)event->code, "name",
+                               sl_recorder_step_name((enum sl_recorder_step)event->code));
+
+    if (event->first)
+        json_object_set_new(fields, "segment", json_integer((json_int_t)event->first));
+    sl_ledger_write(ledger, "step_down", with_error(fields, event->error));
+}
+
 static const char *origin_name(enum sl_event_origin origin)
 {
     return origin == SL_FROM_CAPTURE ? "capture" : "recorder";
@@ -88,10 +98,13 @@ void sl_event_report(const struct sl_pipeline *p, struct sl_ledger *ledger, enum
         report_segment(p, ledger, event);
         break;
     case SL_EVENT_STEP_DOWN:
-        sl_ledger_write(ledger, "step_down", with_error(json_pack("{s:s, s:i}", "by", from, "step", (int)event->code), event->error));
+        report_step(ledger, from, event);
         break;
     default:
-        sl_ledger_write(ledger, "state", with_error(json_pack("{s:s, s:i}", "of", from, "state", (int)event->code), event->error));
+        sl_ledger_write(
+            ledger, "state",
+            with_error(json_pack("{s:s, s:i, s:s?}", "of", from, "state", (int)event->code, "name", sl_recorder_state_name(event->code)),
+                       event->error));
         break;
     }
 }

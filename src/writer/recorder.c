@@ -48,6 +48,14 @@ const char *sl_recorder_step_name(enum sl_recorder_step step)
     return (unsigned)step < SL_STEP_COUNT ? names[step] : NULL;
 }
 
+const char *sl_recorder_state_name(uint32_t state)
+{
+    static const char *const names[] = {
+        [SL_MODE_ARMED] = "armed", [SL_MODE_RECORDING] = "recording", [SL_MODE_FULL] = "full", [SL_MODE_FAILED] = "failed"};
+
+    return state < sizeof(names) / sizeof(names[0]) ? names[state] : NULL;
+}
+
 /* -- Open --------------------------------------------------------------------------------------------------------------- */
 
 static int check_cfg(const struct sl_recorder_cfg *cfg, const struct sl_recorder_deps *deps, struct sl_error *err)

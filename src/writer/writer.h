@@ -8,7 +8,6 @@
  * The recorder is an agent that takes frames from its sink, writes header page and payload with O_DIRECT through io_uring, and
  * releases a frame only when its completion has been reaped. A second agent (house-keeping) opens, extends, finishes and
  * removes files, so that no file-system call can hold up the frames.
- *
  * The layout of a recording is in docs/file-format.md; the record in each header page is struct sl_frame_record.
  */
 
@@ -98,6 +97,7 @@ enum sl_recorder_step {
     SL_STEP_COUNT
 };
 const char *sl_recorder_step_name(enum sl_recorder_step step); /* NULL for a value out of range */
+const char *sl_recorder_state_name(uint32_t state);            /* of SL_EVENT_STATE's code; the same */
 
 /* The path that was found to work, settled in open. */
 struct sl_recorder_path {
