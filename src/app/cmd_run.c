@@ -153,10 +153,21 @@ static double seconds_of(struct timeval time)
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
+/* `summary` is taken; NULL: there was no memory for it. False: it could not be written, and that was logged. */
+static bool write_summary(const struct run_args *args, json_t *summary)
+{
+    struct sl_error err = {{0}};
+    bool written = summary && sl_summary_write(summary, args->summary_path, &err) == 0;
+
+    if (!written)
+        sl_log(SL_LOG_ERROR, "%s", summary ? err.text : "no memory for the summary");
+    json_decref(summary);
+    return written;
+}
+
 static int finish(struct sl_pipeline *p, struct sl_ledger *ledger, const struct run_args *args, struct sl_run_facts *facts,
                   enum sl_run_end end, int error)
 {
-    struct sl_error err = {{0}};
     struct sl_books books;
     struct rusage usage_of_run;
 
@@ -165,30 +176,31 @@ static int finish(struct sl_pipeline *p, struct sl_ledger *ledger, const struct 
     facts->cpu_sys_s = seconds_of(usage_of_run.ru_stime);
     sl_pipeline_books(p, &books);
     facts->exit_code = exit_code(&books, end);
-    json_t *stop = json_pack("{s:s, s:i, s:o}", "reason", sl_run_end_name(end), "exit", facts->exit_code, "frames", sl_frames_json(p));
+    facts->reason = sl_run_end_name(end);
+    facts->error = error ? strerror(-error) : NULL;
+    json_t *stop = json_pack("{s:s, s:i, s:o}", "reason", facts->reason, "exit", facts->exit_code, "frames", sl_frames_json(p));
 
     if (error)
-        json_object_set_new(stop, "error", json_string(strerror(-error)));
+        json_object_set_new(stop, "error", json_string(facts->error));
     sl_ledger_write(ledger, "stop", stop);
     if (!sl_books_balanced(&books))
         sl_log(SL_LOG_ERROR, "the books do not balance: this is a defect of sluice, please report it with the ledger");
-    if (args->summary_path) {
-        json_t *summary = sl_summary_json(p, facts);
-
-        if (!summary || sl_summary_write(summary, args->summary_path, &err) < 0) {
-            sl_log(SL_LOG_ERROR, "%s", summary ? err.text : "no memory for the summary");
-            facts->exit_code = SL_EXIT_FAILED;
-        }
-        json_decref(summary);
-    }
+    if (args->summary_path && !write_summary(args, sl_summary_json(p, facts)))
+        facts->exit_code = SL_EXIT_FAILED;
     if (!args->summary_path || strcmp(args->summary_path, "-") != 0)
         sl_summary_print(p, facts, stdout);
     return facts->exit_code;
 }
 
-static int fail(const struct sl_error *err)
+/* The run did not begin. */
+static int fail(const struct run_args *args, const struct sl_error *err)
 {
+    struct sl_run_facts facts = {
+        .config_path = args->config_path, .exit_code = SL_EXIT_FAILED, .reason = "start_failed", .error = err->text};
+
     sl_log(SL_LOG_ERROR, "%s", err->text);
+    if (args->summary_path)
+        write_summary(args, sl_summary_failed_json(&facts));
     return SL_EXIT_FAILED;
 }
 
@@ -204,7 +216,7 @@ static int supervise(struct sl_pipeline *p, const struct sl_config *config, cons
     if (args->limit.time_ns)
         supervisor.time_limit_ns = args->limit.time_ns + config->sensor.stall_timeout + SL_NS_PER_S;
     if (sl_ledger_open(&ledger, sl_recorder_ledger_path(p->recorder), p->clock, &err) < 0)
-        return fail(&err);
+        return fail(args, &err);
     supervisor.ledger = ledger;
     write_start(ledger, args, p);
     say_path(p);
@@ -212,9 +224,8 @@ static int supervise(struct sl_pipeline *p, const struct sl_config *config, cons
     int64_t begin_ns = sl_now_ns(p->clock);
 
     if (sl_pipeline_start(p, config, &err) < 0) {
-        sl_ledger_write(ledger, "stop", json_pack("{s:s, s:i, s:s}", "reason", "start failed", "exit", SL_EXIT_FAILED, "error", err.text));
-        sl_ledger_close(ledger);
-        return fail(&err);
+        sl_ledger_discard(ledger, sl_recorder_ledger_path(p->recorder));
+        return fail(args, &err);
     }
     enum sl_run_end end = sl_supervise(&supervisor, &error);
 
@@ -234,23 +245,23 @@ static int run(const struct run_args *args, const struct sl_config *config)
     struct sl_trigger trigger;
 
     if (config->realtime.lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) < 0) {
-        sl_log(SL_LOG_ERROR, "realtime: mlockall: %s; raise the memory-lock limit (ulimit -l) or set lock_memory = no", strerror(errno));
-        return SL_EXIT_FAILED;
+        sl_fail(&err, -errno, "realtime: mlockall: %s; raise the memory-lock limit (ulimit -l) or set lock_memory = no", strerror(errno));
+        return fail(args, &err);
     }
     int signal_fd = sl_supervisor_signals();
 
     if (signal_fd < 0) {
-        sl_log(SL_LOG_ERROR, "signalfd: %s", strerror(-signal_fd));
-        return SL_EXIT_FAILED;
+        sl_fail(&err, signal_fd, "signalfd: %s", strerror(-signal_fd));
+        return fail(args, &err);
     }
     if (sl_trigger_init(&trigger, config->record.trigger, &err) < 0) {
         close(signal_fd);
-        return fail(&err);
+        return fail(args, &err);
     }
     int code;
 
     if (sl_pipeline_open(&pipeline, config, &args->limit, &sl_clock_system, &err) < 0) {
-        code = fail(&err);
+        code = fail(args, &err);
     } else {
         code = supervise(&pipeline, config, args, signal_fd, &trigger);
         sl_pipeline_close(&pipeline);

@@ -101,3 +101,9 @@ void sl_ledger_close(struct sl_ledger *ledger)
     close(ledger->fd);
     free(ledger);
 }
+
+void sl_ledger_discard(struct sl_ledger *ledger, const char *path)
+{
+    sl_ledger_close(ledger);
+    unlink(path);
+}

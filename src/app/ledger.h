@@ -23,5 +23,6 @@ void sl_ledger_write(struct sl_ledger *ledger, const char *event, json_t *fields
 /* Makes what was written durable (fdatasync), if anything was. */
 void sl_ledger_sync(struct sl_ledger *ledger);
 void sl_ledger_close(struct sl_ledger *ledger);
+void sl_ledger_discard(struct sl_ledger *ledger, const char *path); /* of a run that never began: closes and removes it */
 
 #endif

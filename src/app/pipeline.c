@@ -203,6 +203,8 @@ void sl_pipeline_close(struct sl_pipeline *p)
     sl_runner_close(p->capture_runner);
     sl_runner_close(p->recorder_runner);
     sl_runner_close(p->housekeeper_runner);
+    if (p->capture) /* a sensor that was started has frames of the pool */
+        sl_capture_finish(p->capture, 0, SL_LOSS_SENSOR_GAP);
     sl_recorder_close(p->recorder);
     sl_fanout_close(p->fanout);
     sl_pool_close(p->pool);

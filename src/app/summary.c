@@ -85,13 +85,20 @@ json_t *sl_summary_json(const struct sl_pipeline *p, const struct sl_run_facts *
     double gb = (double)sl_recorder_counter(p->recorder, SL_RECORDER_BYTES) / 1e9;
     double cpu = facts->cpu_user_s + facts->cpu_sys_s;
 
-    return json_pack("{s:s, s:s, s:i, s:o, s:f, s:o, s:o, s:[], s:{s:o, s:o}, s:{s:f, s:f, s:f}, s:{s:s, s:n, s:n, s:n}, s:o}", "version",
-                     sl_build_version(), "config", facts->config_path, "exit", facts->exit_code, "sensor", sensor_json(p, facts->source),
-                     "seconds", facts->seconds, "frames", sl_frames_json(p), "record", record_json(p, facts->seconds), "streams",
-                     "latency_us", "dqbuf_to_submit", quantiles(sl_recorder_submit_us(p->recorder), false), "dqbuf_to_durable",
+    return json_pack("{s:s, s:s, s:i, s:s, s:s?, s:o, s:f, s:o, s:o, s:[], s:{s:o, s:o}, s:{s:f, s:f, s:f}, s:{s:s, s:n, s:n, s:n}, s:o}",
+                     "version", sl_build_version(), "config", facts->config_path, "exit", facts->exit_code, "reason", facts->reason,
+                     "error", facts->error, "sensor", sensor_json(p, facts->source), "seconds", facts->seconds, "frames", sl_frames_json(p),
+                     "record", record_json(p, facts->seconds), "streams", "latency_us", "dqbuf_to_submit",
+                     quantiles(sl_recorder_submit_us(p->recorder), false), "dqbuf_to_durable",
                      quantiles(sl_recorder_durable_us(p->recorder), false), "cpu", "user_s", facts->cpu_user_s, "sys_s", facts->cpu_sys_s,
                      "s_per_gb", gb > 0 ? cpu / gb : 0.0, "bus", "pmu", "none", "utilisation", "burst_bytes", "verdict", "counters",
                      sl_counters_json(p));
+}
+
+json_t *sl_summary_failed_json(const struct sl_run_facts *facts)
+{
+    return json_pack("{s:s, s:s, s:i, s:s, s:s?}", "version", sl_build_version(), "config", facts->config_path, "exit", facts->exit_code,
+                     "reason", facts->reason, "error", facts->error);
 }
 
 int sl_summary_write(json_t *summary, const char *path, struct sl_error *err)

@@ -13,12 +13,17 @@ struct sl_run_facts {
     const char *config_path;
     const char *source; /* "v4l2", "pattern", "replay" */
     int exit_code;
-    double seconds; /* from the first to the last moment of the run */
+    const char *reason; /* why the run ended, as in the ledger's stop line */
+    const char *error;  /* what went wrong, in words; NULL: nothing */
+    double seconds;     /* from the first to the last moment of the run */
     double cpu_user_s, cpu_sys_s;
 };
 
 /* Returned reference is the caller's; NULL without memory. */
 json_t *sl_summary_json(const struct sl_pipeline *pipeline, const struct sl_run_facts *facts);
+
+/* The same of a run that could not start: config, exit_code, reason and error. */
+json_t *sl_summary_failed_json(const struct sl_run_facts *facts);
 
 /* The books alone: {"expected", "captured", "recorded", "lost": {…}, "balanced", "bad_kept"}. */
 json_t *sl_frames_json(const struct sl_pipeline *pipeline);

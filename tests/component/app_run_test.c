@@ -302,6 +302,53 @@ START_TEST(what_nothing_triggered_is_in_no_books)
 }
 END_TEST
 
+START_TEST(states_and_steps_have_names)
+{
+    ck_assert_int_eq(run("1000000", UNPACED, "", "[fault]\nstore = enospc@50"), 3);
+    ck_assert_str_eq(text(line("state", 0), "of"), "recorder");
+    ck_assert_int_eq(number(line("state", 0), "state"), 2);
+    ck_assert_str_eq(text(line("state", 0), "name"), "full");
+    ck_assert_str_eq(text(line("stop", 0), "reason"), "disk_full");
+    ck_assert_int_eq(number(g_summary, "frames.lost.disk_late"), 0);
+    ck_assert_ptr_null(sl_recorder_state_name(4));
+    for (unsigned step = 0; step < SL_STEP_COUNT; step++)
+        ck_assert_ptr_nonnull(sl_recorder_step_name((enum sl_recorder_step)step));
+}
+END_TEST
+
+/* _i: a CPU that there is not, for the thread that starts last; a FIFO that cannot be made; a CPU, for the one that starts early. */
+START_TEST(a_start_that_fails_is_told_and_leaves_nothing)
+{
+    static const struct {
+        const char *record, *rest, *words;
+    } refused[] = {
+        {"", "[realtime]\ncapture_cpu = 1023", "pin to CPU 1023"},
+        {"prerecord = 100ms\ntrigger = /nowhere/trigger", "", "mkfifo /nowhere/trigger"},
+        {"", "[realtime]\nwriter_cpu = 1023", "pin to CPU 1023"},
+    };
+
+    ck_assert_int_eq(run("20", UNPACED, refused[_i].record, refused[_i].rest), 1);
+    expect_text(g_err, refused[_i].words);
+    ck_assert_int_eq(number(g_summary, "exit"), 1);
+    ck_assert_str_eq(text(g_summary, "reason"), "start_failed");
+    expect_text(text(g_summary, "error"), refused[_i].words);
+    ck_assert_str_eq(text(g_summary, "config"), scratch_path("cam.ini"));
+    ck_assert_uint_eq(scratch_count(".ledger") + scratch_count(".mkv") + scratch_count(".next"), 0);
+}
+END_TEST
+
+START_TEST(a_run_says_why_it_ended)
+{
+    ck_assert_int_eq(run("100", UNPACED, "", _i ? "[fault]\nsensor = eio@50" : ""), _i ? 3 : 0);
+    ck_assert_str_eq(text(g_summary, "reason"), _i ? "sensor" : "limit");
+    ck_assert_str_eq(text(line("stop", 0), "reason"), _i ? "sensor" : "limit");
+    if (_i)
+        ck_assert_str_eq(text(g_summary, "error"), "Input/output error");
+    else
+        ck_assert(json_is_null(at(g_summary, "error")));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("app_run");
@@ -313,6 +360,9 @@ int main(void)
     tcase_add_test(tests, every_counter_is_in_the_summary);
     tcase_add_test(tests, segments_open_and_close_in_pairs);
     tcase_add_test(tests, what_nothing_triggered_is_in_no_books);
+    tcase_add_loop_test(tests, a_start_that_fails_is_told_and_leaves_nothing, 0, 3);
+    tcase_add_loop_test(tests, a_run_says_why_it_ended, 0, 2);
+    tcase_add_test(tests, states_and_steps_have_names);
     suite_add_tcase(suite, tests);
     return sl_run_suite(suite);
 }
