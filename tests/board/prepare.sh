@@ -22,10 +22,10 @@ security=${SLUICE_DEBIAN_SECURITY:-http://deb.debian.org/debian-security}
 refresh=no
 
 sysroot_packages=(libc6-dev linux-libc-dev liburing-dev libv4l-dev libinih-dev libjansson-dev libpng-dev zlib1g-dev
-    libisal-dev libdrm-dev check libsubunit-dev)
+    libisal-dev libssl-dev libdrm-dev check libsubunit-dev)
 root_packages=(bash coreutils v4l-utils gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good kmod
     e2fsprogs util-linux mount procps grep sed gawk findutils diffutils jq time strace libc-bin liburing2 libinih1
-    libjansson4 libpng16-16 zlib1g libisal2 libv4l-0 libdrm2 libsubunit0)
+    libjansson4 libpng16-16 zlib1g libisal2 libssl3 libv4l-0 libdrm2 libsubunit0)
 # Modules a test may load; each with what it depends on.
 modules=(virtio_pci virtio_mmio virtio_blk virtio_net virtio_console ext4 crc32c_generic libcrc32c crc32c_cryptoapi
     overlay vivid vgem udmabuf dm-flakey dm-delay dm-mod loop veth sch_netem sch_fq tls)
