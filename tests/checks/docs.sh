@@ -6,6 +6,8 @@
 set -euo pipefail
 
 sluice=$1 scratch=$2
+# shellcheck source=tests/checks/links.bash
+. "$(dirname "${BASH_SOURCE[0]}")/links.bash"
 mapfile -t docs < <(find . -path ./build -prune -o -path ./out -prune -o -path ./.git -prune -o -path ./perf/results -prune -o -name '*.md' -print | sort)
 findings=$scratch/findings
 : >"$findings"
@@ -19,12 +21,8 @@ check() {
 }
 
 links() {
-    local doc link
-    for doc in "${docs[@]}"; do
-        while read -r link; do
-            [[ $link =~ ^(https?:|mailto:|#) ]] || [[ -e ${doc%/*}/${link%%#*} ]] || bad "links $doc: $link does not exist"
-        done < <(grep -oE '\]\([^)]+\)' "$doc" | sed 's/^](//; s/)$//')
-    done
+    local line
+    while read -r line; do bad "links $line"; done < <(broken_links "${docs[@]}")
 }
 
 # Paths of ours in backquotes; words in capitals stand for something.
@@ -41,14 +39,17 @@ paths() {
 code() { grep -hE '^    ' "$1" || true; awk '/^```/ { on = !on; next } on' "$1"; grep -oE '`[^`]+`' "$1" | tr -d '`' || true; }
 
 sluice_commands() {
-    local doc line command option
+    local doc line option command=()
     for doc in "${docs[@]}"; do
         while read -r line; do
             [[ $line =~ (^|[[:space:]/])sluice[[:space:]]+([a-z]+)(.*) ]] || continue
-            command=${BASH_REMATCH[2]} line=${BASH_REMATCH[3]%%#*}
-            "$sluice" --help | grep -qE "^ +$command " || { bad "sluice_commands $doc: there is no 'sluice $command'"; continue; }
+            command=("${BASH_REMATCH[2]}") line=${BASH_REMATCH[3]%%#*}
+            "$sluice" --help | grep -qE "^ +${command[0]} " || { bad "sluice_commands $doc: there is no 'sluice ${command[0]}'"; continue; }
+            # a benchmark has options of its own
+            [[ ${command[0]} != bench || ! $line =~ ^\ +([a-z]+) ]] || command+=("${BASH_REMATCH[1]}")
             while read -r option; do
-                [[ $("$sluice" "$command" --help 2>&1) == *"$option"* ]] || bad "sluice_commands $doc: 'sluice $command' knows no $option"
+                [[ $("$sluice" "${command[@]}" --help 2>&1) == *"$option"* ]] ||
+                    bad "sluice_commands $doc: 'sluice ${command[*]}' knows no $option"
             done < <(grep -oE -- '--[a-z][a-z0-9-]*' <<<"$line")
         done < <(code "$doc")
     done
