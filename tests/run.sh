@@ -7,6 +7,7 @@
 #   scripts            tests/scripts/*.sh SLUICE SCRATCH
 #   checks             tests/checks/*.sh SLUICE SCRATCH: formatting, module boundaries, documents
 #   lint               tests/lint/*.sh: shellcheck, clang-tidy
+#   scripts:NAME …     one of these scripts, with every line it prints
 #
 # A script prints lines `ok NAME …`, `not ok NAME …`, `skip NAME WHY`. One that prints none, or exits with an error and no `not ok`,
 # has failed. Last line: N passed, N failed, N skipped; exit status 1 when any failed.
@@ -15,7 +16,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=$(realpath -m "${1:?usage: run.sh BUILD_DIR PART…}")
 shift
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 all_lines=
 mkdir -p "$build"
 scratch=$(mktemp -d "${TMPDIR:-$build}/scratch.XXXXXX") # beside the build: /tmp may be a tmpfs, which has no O_DIRECT
 chmod 755 "$scratch" # VLC runs as another user
@@ -83,7 +84,7 @@ run_script() {
         printf 'not ok %s ended with status %d after %d results\n' "$name" "$rc" "$((ok + skip))" >>"$log"
     fi
     printf '== %s: %d ok, %d not ok, %d skipped\n' "$name" "$ok" "$bad" "$skip"
-    if ((bad)); then
+    if ((bad)) || [[ $all_lines ]]; then
         cat "$log"
     else
         grep -E '^skip ' "$log" || true
@@ -98,13 +99,22 @@ run_scripts() {
     done
 }
 
+run_named() {
+    if [[ ! -e $1 ]]; then
+        echo "run.sh: no $1" >&2
+        exit 2
+    fi
+    all_lines=yes
+    run_script "$1"
+    all_lines=
+}
+
 for part; do
     case $part in
     ctest) run_ctest '' ;;
     ctest:*) run_ctest "${part#ctest:}" ;;
-    scripts) run_scripts tests/scripts/*.sh ;;
-    checks) run_scripts tests/checks/*.sh ;;
-    lint) run_scripts tests/lint/*.sh ;;
+    scripts | checks | lint) run_scripts "tests/$part"/*.sh ;;
+    scripts:* | checks:* | lint:*) run_named "tests/${part%%:*}/${part#*:}.sh" ;;
     *)
         echo "run.sh: no part '$part'" >&2
         exit 2
