@@ -19,7 +19,7 @@ foreign=(
     '<liburing\.h>|<linux/io_uring\.h>' 'src/writer/uring\.c'
     '<ini\.h>' 'src/core/option_ini\.c'
     '<linux/videodev2\.h>|<libv4l2\.h>|<linux/v4l2-[a-z-]*\.h>|<libv4lconvert\.h>' '(src/capture/v4l2[a-z0-9_]*\.[ch]|tests/unit/core_format_test\.c)'
-    '<isa-l(\.h|/[a-z_]*\.h)>|<crc\.h>' 'src/writer/crc\.c'
+    '<isa-l(\.h|/[a-z_]*\.h)>|<crc\.h>' 'src/core/crc\.c'
     '<png\.h>' 'src/app/png\.c'
     '<openssl/[a-z0-9_]*\.h>' 'src/app/digest\.c'
     '<jansson\.h>' '(src/app/[a-z0-9_]*\.[ch]|tests/component/app_[a-z0-9_]*_test\.c)'
