@@ -40,8 +40,7 @@ struct sl_layout {
     uint32_t frame_bytes;
     uint32_t tail_bytes;      /* Void after the payload; 0: none */
     uint32_t tail_head_bytes; /* its first bytes, which hold its head; behind them anything may stand */
-    uint32_t tail_span;       /* whole pages at the end of the slot that the Void touches: 0, 4096 or (a payload that ends one byte
-                               * before a page) 8192 */
+    uint32_t tail_span;       /* bytes in whole pages that the Void touches: 0, 4096, or 8192 (payload ends a byte before a page) */
     uint32_t cluster;         /* page offset of the Cluster */
     bool crc;
 };
@@ -82,15 +81,12 @@ void sl_stream_record_encode(const struct sl_stream_record *record, uint8_t *byt
 /* -EBADMSG: magic, version, CRC or a number in it is wrong; -ENOTSUP: a pixel format we do not know. A record that is accepted
  * describes a frame whose planes lie inside frame_bytes. */
 int sl_stream_record_decode(const uint8_t *bytes, struct sl_stream_record *record);
-
 void sl_stream_record_set_date(uint8_t *bytes, int64_t utc_ns, int64_t monotonic_ns);
 
 /* Copies `text` as printable ASCII ('?' for anything else), cut to bytes − 1. */
 void sl_layout_text(char *out, size_t bytes, const char *text);
-
 /* Whether Matroska can describe the shape: planes back to back, lines a whole number of pixels. 0 or -EINVAL. */
 int sl_layout_describable(const struct sl_video_format *format);
-
 /* Page 0 up to SL_LAYOUT_RECORD_VOID, of a file that is being written; the rest is left as it is. -EINVAL: not describable. */
 int sl_layout_file_head(const struct sl_layout *layout, const struct sl_stream_record *record, uint8_t *page);
 /* Sets DateUTC and the stream record's time of time 0 in such a page. */
