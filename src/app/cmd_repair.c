@@ -10,7 +10,8 @@ static const char usage[] =
     "usage: sluice repair FILE\n\n"
     "Makes a recording whole that was not closed, or was torn by a power cut: slots without a whole frame become Void, index,\n"
     "sizes and duration are written, and what was only reserved is cut off. In place; no frame that is there is touched, and\n"
-    "each step is said before it is done. It can be broken off and run again at any time.\n";
+    "each step is said before it is done. It can be broken off and run again at any time. Files that a killed run left beside it with\n"
+    "no recording in them (FILE.next, made ready; FILE.gone, half removed) are removed, unless a process still has them.\n";
 
 static void say(void *context, const char *line)
 {

@@ -62,6 +62,21 @@ bool sl_files_parse(const char *file, const char *name, const char *suffix, stru
     return true;
 }
 
+bool sl_files_split(const char *file, char *name, size_t bytes, struct sl_file_id *id)
+{
+    size_t length = strlen(file);
+
+    /* The stamp is searched from the end: a name may look as if it had one, too. */
+    for (size_t at = length; at-- > 1;) {
+        if (file[at] != '-' || at >= bytes || length - at <= STAMP_CHARS || !is_stamp(file + at + 1))
+            continue;
+        memcpy(name, file, at);
+        name[at] = '\0';
+        return sl_files_parse(file, name, "", id);
+    }
+    return false;
+}
+
 /* A stream over the directory that leaves dir_fd's own position alone; NULL: errno says why. */
 static DIR *open_listing(int dir_fd)
 {
@@ -164,24 +179,30 @@ int sl_files_oldest(int dir_fd, const char *name, const char *stamp, uint64_t ke
     }
 }
 
-void sl_files_clean(int dir_fd, const char *name)
+unsigned sl_files_clean(int dir_fd, const char *name, const char *stamp, void (*say)(void *context, const char *file), void *context)
 {
     DIR *dir = open_listing(dir_fd);
     const struct dirent *entry;
     struct sl_file_id id;
+    unsigned removed = 0;
 
     if (!dir)
-        return;
+        return 0;
     while ((entry = readdir(dir))) {
         int fd;
 
         if (!sl_files_parse(entry->d_name, name, ".next", &id) && !sl_files_parse(entry->d_name, name, ".gone", &id))
             continue;
+        if (stamp && strcmp(id.stamp, stamp) != 0)
+            continue;
         fd = open_idle(dir_fd, entry->d_name);
         if (fd < 0)
             continue;
-        unlinkat(dir_fd, entry->d_name, 0);
+        if (say)
+            say(context, entry->d_name);
+        removed += unlinkat(dir_fd, entry->d_name, 0) == 0;
         close(fd);
     }
     closedir(dir);
+    return removed;
 }

@@ -97,7 +97,7 @@ static int set_run(struct sl_recorder *r, const struct sl_recorder_cfg *cfg, con
     run->dir_fd = open(run->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (run->dir_fd < 0)
         return sl_fail(err, -errno, "%s: %s (the directory must exist)", run->dir, strerror(errno));
-    sl_files_clean(run->dir_fd, run->name);
+    sl_files_clean(run->dir_fd, run->name, NULL, NULL, NULL);
     return 0;
 }
 

@@ -80,10 +80,12 @@ struct sl_repair {
     uint64_t torn;      /* turned into Void */
     uint64_t damaged;   /* in a file that was closed: left as they are */
     uint64_t cut_bytes; /* removed from the end */
+    uint64_t leftovers; /* files of the same run removed beside it: `.next` and `.gone` that no process holds */
     bool already_whole;
 };
 /* Makes the file whole in place: voids torn slots, writes Cues, SeekHead, sizes and Duration, cuts pre-formatted slots off.
- * `say` (may be NULL) gets one line per step before it is done. Never touches a complete frame's payload. */
+ * `say` (may be NULL) gets one line per step before it is done. Never touches a complete frame's payload. Removes as well what the
+ * run, when it was killed, left in the directory without a frame in it. */
 int sl_recording_repair(const char *path, void (*say)(void *context, const char *line), void *context, struct sl_repair *repair,
                         struct sl_error *err);
 

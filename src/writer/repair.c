@@ -17,12 +17,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "writer/files.h"
 #include "writer/recording_file.h"
 
 struct repairer {
@@ -286,6 +288,29 @@ static int repair_open(struct repairer *r)
     return r->changed ? sync_file(r) : 0;
 }
 
+static void say_leftover(void *context, const char *file)
+{
+    say(context, "removing %s, which the run left behind; it holds no recording", file);
+}
+
+/* A run that was killed could not remove the file it had made ready, nor the rest of one it was just removing. */
+static void remove_leftovers(struct repairer *r)
+{
+    char dir[PATH_MAX], name[SL_FILE_NAME_BYTES];
+    const char *slash = strrchr(r->path, '/');
+    int length = slash ? (int)(slash - r->path) + 1 : 1, fd;
+    struct sl_file_id id;
+
+    if (!sl_files_split(slash ? slash + 1 : r->path, name, sizeof name, &id) || length >= (int)sizeof dir)
+        return;
+    snprintf(dir, sizeof dir, "%.*s", length, slash ? r->path : ".");
+    fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    r->repair->leftovers = sl_files_clean(fd, name, id.stamp, say_leftover, r);
+    close(fd);
+}
+
 static int refuse_written(const char *path, struct sl_error *err)
 {
     return sl_fail(err, -EBUSY, "%s: is still being written; nothing was changed", path);
@@ -339,6 +364,8 @@ int sl_recording_repair(const char *path, void (*say_line)(void *context, const 
     }
     rc = repair_open(&r);
     repair->already_whole = !rc && !r.changed && !repair->damaged;
+    if (!rc)
+        remove_leftovers(&r);
 close:
     sl_recording_close(r.recording);
     return rc;

@@ -398,6 +398,44 @@ START_TEST(test_closed_after_a_lost_frame)
 }
 END_TEST
 
+/* What the run left beside the file goes too; what another run left, or what somebody holds, stays. */
+START_TEST(test_leftovers)
+{
+    static const char *const gone[] = {"cam-20260102T030405Z-0002.mkv.next", "cam-20260102T030405Z-0001.mkv.gone"};
+    static const char *const stays[] = {"cam-20260102T030405Z-0003.mkv.next", "cam-20260102T030406Z-0002.mkv.next",
+                                        "cam2-20260102T030405Z-0002.mkv.next", "cam-20260102T030405Z.ledger"};
+    const struct made_spec spec = {.format = "YUYV", .width = 16, .height = 2, .slots = 5, .checksum = true, .preformatted = 3};
+    const char *path = scratch_path("cam-20260102T030405Z-0001.mkv");
+    struct made_recording made;
+    struct sl_repair repair;
+    struct sl_error err = {""};
+    char said[4096] = "";
+    int held;
+
+    make_recording(path, &spec, &made);
+    for (unsigned i = 0; i < 2; i++)
+        scratch_write(scratch_path(gone[i]), 0, "x", 1);
+    for (unsigned i = 0; i < 4; i++)
+        scratch_write(scratch_path(stays[i]), 0, "x", 1);
+    held = open(scratch_path(stays[0]), O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(flock(held, LOCK_EX), 0);
+
+    ck_assert_msg(!sl_recording_repair(path, note_line, said, &repair, &err), "%s", err.text);
+    ck_assert_uint_eq(repair.frames, 5);
+    ck_assert_uint_eq(repair.leftovers, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        ck_assert_ptr_nonnull(strstr(said, gone[i]));
+        ck_assert_int_lt(access(scratch_path(gone[i]), F_OK), 0);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        ck_assert_uint_eq(scratch_size(scratch_path(stays[i])), 1);
+    close(held);
+    ck_assert_int_eq(sl_recording_repair(path, NULL, NULL, &repair, &err), 0);
+    ck_assert(repair.already_whole);
+    ck_assert_uint_eq(repair.leftovers, 1); /* nobody holds it any more */
+}
+END_TEST
+
 START_TEST(test_refuses)
 {
     struct made_recording made;
@@ -445,6 +483,7 @@ int main(void)
     tcase_add_test(tests, test_cuts);
     tcase_add_test(tests, test_closed);
     tcase_add_test(tests, test_closed_after_a_lost_frame);
+    tcase_add_test(tests, test_leftovers);
     tcase_add_test(tests, test_refuses);
     suite_add_tcase(suite, tests);
     return sl_run_suite(suite);

@@ -66,6 +66,30 @@ START_TEST(test_parse)
 }
 END_TEST
 
+START_TEST(test_split)
+{
+    static const char *const no[] = {"",
+                                     "cam",
+                                     "cam-20260102T030405Z.ledger",
+                                     "-20260102T030405Z-0001.mkv",
+                                     "20260102T030405Z-0001.mkv",
+                                     "cam-20260102T030405Z-0001.mkv.next",
+                                     "cam-0001.mkv"};
+    char name[24];
+    struct sl_file_id id;
+
+    for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+        ck_assert_msg(!sl_files_split(no[i], name, sizeof(name), &id), "%s", no[i]);
+    ck_assert(sl_files_split("cam-2-20260102T030405Z-0012.mkv", name, sizeof(name), &id));
+    ck_assert_str_eq(name, "cam-2");
+    ck_assert_str_eq(id.stamp, "20260102T030405Z");
+    ck_assert_uint_eq(id.number, 12);
+    ck_assert(sl_files_split("a-20250102T030405Z-20260102T030405Z-0001.mkv", name, sizeof(name), &id));
+    ck_assert_str_eq(name, "a-20250102T030405Z");
+    ck_assert(!sl_files_split("a-name-that-is-too-long-for-it-20260102T030405Z-0001.mkv", name, sizeof(name), &id));
+}
+END_TEST
+
 START_TEST(test_taken)
 {
     ck_assert_int_eq(sl_files_taken(dir_fd, "cam", "20260102T030405Z"), 0);
@@ -135,7 +159,7 @@ START_TEST(test_clean)
     make("other-20260102T030405Z-0001.mkv.next");
     locked = open(scratch_path("cam-20260102T030405Z-0003.mkv.next"), O_RDONLY | O_CLOEXEC);
     ck_assert_int_eq(flock(locked, LOCK_EX), 0);
-    sl_files_clean(dir_fd, "cam");
+    ck_assert_uint_gt(sl_files_clean(dir_fd, "cam", NULL, NULL, NULL), 0);
     ck_assert_uint_eq(scratch_count(""), 3);
     ck_assert_uint_eq(scratch_count("-0003.mkv.next"), 1);
     ck_assert_uint_eq(scratch_count("-0001.mkv"), 1);
@@ -205,6 +229,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, test_stamp_and_name);
     tcase_add_test(tcase, test_parse);
+    tcase_add_test(tcase, test_split);
     tcase_add_test(tcase, test_taken);
     tcase_add_test(tcase, test_oldest);
     tcase_add_test(tcase, test_oldest_passes_over_strange_things);
