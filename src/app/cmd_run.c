@@ -137,11 +137,11 @@ static void say_path(const struct sl_pipeline *p)
         sl_log(SL_LOG_INFO, "record: %s", sl_recorder_path(p->recorder)->reason);
 }
 
-static int exit_code(const struct sl_books *books, enum sl_run_end end)
+static int exit_code(const struct sl_pipeline *p, const struct sl_books *books, enum sl_run_end end)
 {
     if (end == SL_END_RECORDER)
         return SL_EXIT_FAILED;
-    if (end == SL_END_SENSOR && books->captured == 0)
+    if (end == SL_END_SENSOR && sl_capture_counter(p->capture, SL_CAPTURE_CAPTURED) == 0)
         return SL_EXIT_FAILED;
     if (end == SL_END_SENSOR || end == SL_END_DISK_FULL || sl_books_lost(books) || !sl_books_balanced(books))
         return SL_EXIT_LOST;
@@ -175,7 +175,7 @@ static int finish(struct sl_pipeline *p, struct sl_ledger *ledger, const struct 
     facts->cpu_user_s = seconds_of(usage_of_run.ru_utime);
     facts->cpu_sys_s = seconds_of(usage_of_run.ru_stime);
     sl_pipeline_books(p, &books);
-    facts->exit_code = exit_code(&books, end);
+    facts->exit_code = exit_code(p, &books, end);
     facts->reason = sl_run_end_name(end);
     facts->error = error ? strerror(-error) : NULL;
     json_t *stop = json_pack("{s:s, s:i, s:o}", "reason", facts->reason, "exit", facts->exit_code, "frames", sl_frames_json(p));

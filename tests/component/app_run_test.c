@@ -302,6 +302,16 @@ START_TEST(what_nothing_triggered_is_in_no_books)
 }
 END_TEST
 
+/* It did deliver frames, although nobody wanted to keep them. */
+START_TEST(a_sensor_that_fails_before_any_trigger)
+{
+    ck_assert_int_eq(run("100", UNPACED, "prerecord = 100ms", "[fault]\nsensor = eio@50"), 3);
+    ck_assert_str_eq(text(g_summary, "reason"), "sensor");
+    ck_assert_int_eq(number(g_summary, "frames.captured"), 0);
+    ck_assert_int_eq(number(g_summary, "counters.capture.captured"), 50);
+}
+END_TEST
+
 START_TEST(states_and_steps_have_names)
 {
     ck_assert_int_eq(run("1000000", UNPACED, "", "[fault]\nstore = enospc@50"), 3);
@@ -362,6 +372,7 @@ int main(void)
     tcase_add_test(tests, what_nothing_triggered_is_in_no_books);
     tcase_add_loop_test(tests, a_start_that_fails_is_told_and_leaves_nothing, 0, 3);
     tcase_add_loop_test(tests, a_run_says_why_it_ended, 0, 2);
+    tcase_add_test(tests, a_sensor_that_fails_before_any_trigger);
     tcase_add_test(tests, states_and_steps_have_names);
     suite_add_tcase(suite, tests);
     return sl_run_suite(suite);
