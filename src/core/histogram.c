@@ -39,6 +39,19 @@ void sl_histogram_add(struct sl_histogram *histogram, uint64_t value)
         atomic_store_explicit(&histogram->max, value, memory_order_relaxed);
 }
 
+static void copy_word(sl_counter *to, const sl_counter *from)
+{
+    atomic_store_explicit(to, sl_counter_read(from), memory_order_relaxed);
+}
+
+void sl_histogram_copy(struct sl_histogram *to, const struct sl_histogram *from)
+{
+    for (unsigned i = 0; i < SL_HISTOGRAM_BUCKETS; i++)
+        copy_word(&to->bucket[i], &from->bucket[i]);
+    copy_word(&to->count, &from->count);
+    copy_word(&to->max, &from->max);
+}
+
 /* The place, from 1, of the value that is asked for among `count` sorted ones. */
 static uint64_t rank_of(double share, uint64_t count)
 {

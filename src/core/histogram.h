@@ -22,6 +22,9 @@ struct sl_histogram {
 
 void sl_histogram_add(struct sl_histogram *histogram, uint64_t value);
 
+/* `to` has no other reader yet. */
+void sl_histogram_copy(struct sl_histogram *to, const struct sl_histogram *from);
+
 /* Upper edge of the bucket that holds the given share (0.5, 0.99, 0.999) of the values, never above the exact maximum;
  * 0 when empty. */
 uint64_t sl_histogram_quantile(const struct sl_histogram *histogram, double share);

@@ -385,7 +385,7 @@ int sl_housekeeper_open(struct sl_housekeeper **out, const struct sl_run *run, u
     memset(h, 0, sizeof(*h));
     h->run = run;
     h->recorder_wake = recorder_wake;
-    h->next_number = 1;
+    h->next_number = run->first_number;
     h->room.fd = -1;
     h->wake.fd = -1;
     h->agent = (struct sl_agent){.name = "housekeeper", .self = h, .do_work = do_work, .idle = idle, .wake = wake};

@@ -101,6 +101,38 @@ static int set_run(struct sl_recorder *r, const struct sl_recorder_cfg *cfg, con
     return 0;
 }
 
+/* The recording goes on: names, numbers and books from where the recorder before left them. */
+static void go_on(struct sl_recorder *r, const struct sl_recorder_place *before)
+{
+    struct sl_tally *tally = &r->tally;
+    const uint64_t *count = before->counter;
+
+    memcpy(r->run.stamp, before->stamp, sizeof(r->run.stamp));
+    memcpy(r->ledger_path, before->ledger_path, sizeof(r->ledger_path));
+    r->run.first_number = before->segments + 1;
+    atomic_store_explicit(&r->segments, before->segments, memory_order_relaxed); /* no other thread is there yet, nor below */
+    for (unsigned i = 0; i < SL_RECORDER_COUNTERS; i++)
+        atomic_store_explicit(&r->counter[i], count[i], memory_order_relaxed);
+    sl_histogram_copy(&r->write_us, &before->write_us);
+    sl_histogram_copy(&r->submit_us, &before->submit_us);
+    sl_histogram_copy(&r->durable_us, &before->durable_us);
+    r->fault_place = before->faults;
+    r->refused_before = count[SL_RECORDER_DISK_LATE] + count[SL_RECORDER_REFUSED_FULL] + count[SL_RECORDER_REFUSED_ERROR];
+    r->submits_before = count[SL_RECORDER_SUBMITS];
+    *tally = (struct sl_tally){.entered = count[SL_RECORDER_TAKEN],
+                               .untriggered = count[SL_RECORDER_UNTRIGGERED],
+                               .abandoned = count[SL_RECORDER_ABANDONED],
+                               .disk_error = count[SL_RECORDER_DISK_ERROR],
+                               .disk_full = count[SL_RECORDER_DISK_FULL],
+                               .refused[SL_LOSS_DISK_LATE] = count[SL_RECORDER_DISK_LATE],
+                               .refused[SL_LOSS_DISK_FULL] = count[SL_RECORDER_REFUSED_FULL],
+                               .refused[SL_LOSS_DISK_ERROR] = count[SL_RECORDER_REFUSED_ERROR],
+                               .next = before->next};
+    if (r->mode == SL_MODE_ARMED && before->keeps_frames)
+        r->mode = SL_MODE_RECORDING;
+    atomic_store_explicit(&r->wants_frames, r->mode == SL_MODE_RECORDING, memory_order_relaxed);
+}
+
 /* UTC of the start, or the first second after it that no other run has taken. */
 static int choose_stamp(struct sl_recorder *r, struct sl_error *err)
 {
@@ -119,17 +151,28 @@ static int choose_stamp(struct sl_recorder *r, struct sl_error *err)
     return 0;
 }
 
+static int choose_session(uint8_t *session, size_t bytes, const struct sl_recorder_place *before, struct sl_error *err)
+{
+    if (before)
+        memcpy(session, before->session, bytes);
+    else if (getrandom(session, bytes, 0) != (ssize_t)bytes)
+        return sl_fail(err, -EIO, "no random bytes for the session");
+    return 0;
+}
+
 static int make_head(struct sl_recorder *r, const struct sl_recorder_deps *deps, struct sl_error *err)
 {
     struct sl_stream_record *head = &r->run.head;
     uint8_t page[SL_PAGE_BYTES];
+    int rc;
 
     if (sl_layout_init(&r->run.layout, deps->format->frame_bytes, r->path.checksum) < 0)
         return sl_fail(err, -EINVAL, "frames of %u bytes cannot be recorded", deps->format->frame_bytes);
     *head = (struct sl_stream_record){
         .checksum = r->path.checksum, .slot_bytes = r->run.layout.slot_bytes, .utc_ns = sl_utc_ns(r->clock), .format = *deps->format};
-    if (getrandom(head->session, sizeof(head->session), 0) != sizeof(head->session))
-        return sl_fail(err, -EIO, "no random bytes for the session");
+    rc = choose_session(head->session, sizeof(head->session), r->run.cfg.before, err);
+    if (rc < 0)
+        return rc;
     sl_layout_text(head->writer, sizeof(head->writer), "sluice " SLUICE_VERSION);
     sl_layout_text(head->description, sizeof(head->description), r->run.description);
     if (sl_layout_file_head(&r->run.layout, head, page) < 0)
@@ -189,7 +232,10 @@ int sl_recorder_open_with(struct sl_recorder **out, const struct sl_recorder_cfg
     atomic_init(&r->wants_frames, r->mode == SL_MODE_RECORDING);
     sl_recorder_init_agent(r);
     rc = set_run(r, cfg, fakes, err);
-    if (rc == 0)
+    r->run.first_number = 1;
+    if (rc == 0 && cfg->before)
+        go_on(r, cfg->before);
+    else if (rc == 0)
         rc = choose_stamp(r, err);
     if (rc == 0)
         rc = make_head(r, deps, err); /* sizes, for the trial writes; again below, when the checksum is settled */
@@ -209,6 +255,7 @@ int sl_recorder_open_with(struct sl_recorder **out, const struct sl_recorder_cfg
         sl_recorder_close(r);
         return rc;
     }
+    r->run.cfg.before = NULL;
     *out = r;
     return 0;
 }
@@ -298,6 +345,37 @@ const struct sl_histogram *sl_recorder_submit_us(const struct sl_recorder *r)
 const struct sl_histogram *sl_recorder_durable_us(const struct sl_recorder *r)
 {
     return &r->durable_us;
+}
+
+void sl_recorder_place(const struct sl_recorder *r, struct sl_recorder_place *place)
+{
+    memset(place, 0, sizeof(*place));
+    memcpy(place->session, r->run.head.session, sizeof(place->session));
+    memcpy(place->stamp, r->run.stamp, sizeof(place->stamp));
+    memcpy(place->ledger_path, r->ledger_path, sizeof(place->ledger_path));
+    place->segments = atomic_load_explicit(&r->segments, memory_order_acquire); /* pairs with the store in adopt_next */
+    place->keeps_frames = atomic_load_explicit(&r->wants_frames, memory_order_relaxed);
+    if (sl_recorder_drained(r)) {
+        place->next = r->tally.next;
+        place->faults = r->fault_place;
+    }
+    for (unsigned i = 0; i < SL_RECORDER_COUNTERS; i++)
+        place->counter[i] = sl_counter_read(&r->counter[i]);
+    sl_histogram_copy(&place->write_us, &r->write_us);
+    sl_histogram_copy(&place->submit_us, &r->submit_us);
+    sl_histogram_copy(&place->durable_us, &r->durable_us);
+}
+
+/* The ledger has the name of the run in the directory of its files. */
+int sl_recorder_place_segment(const struct sl_recorder_place *place, uint64_t number, char *buf, size_t bytes)
+{
+    int stem = (int)(strlen(place->ledger_path) - strlen(".ledger"));
+    int length;
+
+    if (number == 0 || number > place->segments)
+        return -ENOENT;
+    length = snprintf(buf, bytes, "%.*s-%04llu.mkv", stem, place->ledger_path, (unsigned long long)number);
+    return length < 0 || (size_t)length >= bytes ? -ENAMETOOLONG : 0;
 }
 
 int sl_recorder_segment_path(const struct sl_recorder *r, uint64_t number, char *buf, size_t bytes)

@@ -163,13 +163,15 @@ static void tend_frames(struct sl_recorder *r)
 void sl_recorder_settle(struct sl_recorder *r)
 {
     enum sl_loss cause;
+    uint64_t refused;
 
     if (atomic_exchange_explicit(&r->settled, true, memory_order_acq_rel)) /* pairs with itself: agent or control, not both */
         return;
     r->now_ns = sl_now_ns(r->clock);
     give_up_frames(r);
     cause = sl_recorder_why_refused(r, r->now_ns);
-    sl_recorder_refused(r, cause, r->tally.next, sl_tally_close(&r->tally, sl_sink_counter(r->sink, SL_SINK_REFUSED), cause));
+    refused = r->refused_before + sl_sink_counter(r->sink, SL_SINK_REFUSED);
+    sl_recorder_refused(r, cause, r->tally.next, sl_tally_close(&r->tally, refused, cause));
     sl_recorder_flush_loss(r, true);
 }
 
@@ -233,7 +235,7 @@ static int do_work(void *self)
     tend_end(r);
     sl_recorder_tend_segments(r);
     sl_recorder_flush_loss(r, false);
-    atomic_store_explicit(&r->counter[SL_RECORDER_SUBMITS], r->store->ops->calls(r->store), memory_order_relaxed);
+    atomic_store_explicit(&r->counter[SL_RECORDER_SUBMITS], r->submits_before + r->store->ops->calls(r->store), memory_order_relaxed);
     if (r->ended) {
         sl_recorder_flush_loss(r, true);
         leave(r);

@@ -212,7 +212,7 @@ static int open_store(struct sl_recorder *r, const struct sl_recorder_fakes *fak
     }
     if (r->run.cfg.faults == 0)
         return 0;
-    rc = sl_store_fault_open(&faulty, r->store, r->clock, r->run.cfg.fault, r->run.cfg.faults, err);
+    rc = sl_store_fault_open(&faulty, r->store, r->clock, r->run.cfg.fault, r->run.cfg.faults, &r->fault_place, err);
     if (rc == 0)
         r->store = faulty;
     return rc;

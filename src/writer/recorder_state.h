@@ -110,8 +110,7 @@ struct sl_recorder {
     unsigned finishing; /* segments given back and not yet reported finished */
     bool next_asked;
     bool next_denied; /* ask again when another segment is finished */
-    bool room_asked;
-    bool end_asked, ended;
+    bool room_asked, end_asked, ended;
     bool sync_in_flight;
     int64_t synced_ns; /* when the last sync was queued */
     struct sl_format format;
@@ -122,6 +121,8 @@ struct sl_recorder {
     size_t held_places, held_first, held_count;
     struct sl_tally tally;
     struct sl_loss_run loss;
+    struct sl_store_fault_place fault_place;
+    uint64_t refused_before, submits_before; /* by the recorders of this run that came before */
 
     sl_counter counter[SL_RECORDER_COUNTERS];
     struct sl_histogram write_us, submit_us, durable_us;

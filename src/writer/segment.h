@@ -38,6 +38,7 @@ struct sl_run {
     bool durable; /* segments are synced when they are finished */
     bool rotates; /* a next segment will be wanted */
     int64_t half_frame_ns;
+    uint64_t first_number;  /* of the first segment */
     uint64_t ahead_slots;   /* pre-formatted before the frames */
     uint64_t chunk_bytes;   /* a file grows by this */
     uint64_t initial_bytes; /* of a new file */

@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "core/wake.h"
 #include "dma/dma.h"
+#include "writer/place.h"
 #include "writer/writer.h"
 
 #define SL_STORE_NO_REGION UINT32_MAX
@@ -68,8 +69,8 @@ int sl_uring_open(struct sl_store **out, const struct sl_uring_cfg *cfg, struct 
  * memory-lock limit forbids it. Before start; once it succeeded, never again. */
 int sl_uring_add_regions(struct sl_store *store, const struct sl_region *region, unsigned count);
 
-/* Scripted faults over `inner`, which it takes. `fault` is borrowed until close. */
+/* Scripted faults over `inner`, which it takes. `fault` and `place`, from where they count on, are borrowed until close. */
 int sl_store_fault_open(struct sl_store **out, struct sl_store *inner, const struct sl_clock *clock, const struct sl_store_fault *fault,
-                        unsigned faults, struct sl_error *err);
+                        unsigned faults, struct sl_store_fault_place *place, struct sl_error *err);
 
 #endif

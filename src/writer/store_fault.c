@@ -25,8 +25,7 @@ struct fault_store {
     const struct sl_clock *clock;
     const struct sl_store_fault *fault;
     unsigned faults;
-    uint64_t frames;  /* first tries so far */
-    int64_t first_ns; /* time of the first */
+    struct sl_store_fault_place *place;
     unsigned held_count;
     struct held held[HELD];
     unsigned late_count;
@@ -79,12 +78,12 @@ static int fault_write(struct sl_store *store, const struct sl_store_write *aske
 {
     struct fault_store *f = fault_of(store);
     struct sl_store_write write = *asked;
-    uint64_t frame = f->frames;
+    uint64_t frame = f->place->frames;
 
     if (!asked->frame)
         return f->inner->ops->write(f->inner, &write);
-    if (f->frames++ == 0)
-        f->first_ns = sl_now_ns(f->clock);
+    if (f->place->frames++ == 0)
+        f->place->first_ns = sl_now_ns(f->clock);
     for (unsigned i = 0; i < f->faults; i++) {
         if (!hits(&f->fault[i], frame))
             continue;
@@ -129,8 +128,8 @@ static int64_t stall_end_ns(const struct fault_store *f, int64_t now_ns)
 {
     int64_t end_ns = now_ns;
 
-    for (unsigned i = 0; i < f->faults && f->frames > 0; i++) {
-        int64_t start = f->first_ns + (int64_t)f->fault[i].at;
+    for (unsigned i = 0; i < f->faults && f->place->frames > 0; i++) {
+        int64_t start = f->place->first_ns + (int64_t)f->fault[i].at;
 
         if (f->fault[i].kind == SL_STORE_FAULT_STALL && now_ns >= start && now_ns - start < (int64_t)f->fault[i].count &&
             start + (int64_t)f->fault[i].count > end_ns)
@@ -218,7 +217,7 @@ static const struct sl_store_ops fault_ops = {
 };
 
 int sl_store_fault_open(struct sl_store **out, struct sl_store *inner, const struct sl_clock *clock, const struct sl_store_fault *fault,
-                        unsigned faults, struct sl_error *err)
+                        unsigned faults, struct sl_store_fault_place *place, struct sl_error *err)
 {
     struct fault_store *f = calloc(1, sizeof(*f));
 
@@ -229,6 +228,7 @@ int sl_store_fault_open(struct sl_store **out, struct sl_store *inner, const str
     f->clock = clock;
     f->fault = fault;
     f->faults = faults;
+    f->place = place;
     *out = &f->store;
     return 0;
 }

@@ -55,6 +55,7 @@ struct sl_recorder_cfg {
     bool no_register;     /* do not register buffers */
     const struct sl_store_fault *fault;
     unsigned faults;
+    const struct sl_recorder_place *before; /* the recording goes on from here (writer/place.h); NULL: it begins. Borrowed in open */
 };
 
 struct sl_recorder_deps {
@@ -129,7 +130,7 @@ void sl_recorder_drain(struct sl_recorder *recorder, bool hurry);
 bool sl_recorder_drained(const struct sl_recorder *recorder);
 
 uint64_t sl_recorder_counter(const struct sl_recorder *recorder, enum sl_recorder_counter which);
-const struct sl_histogram *sl_recorder_write_us(const struct sl_recorder *recorder);   /* submit → completion */
+const struct sl_histogram *sl_recorder_write_us(const struct sl_recorder *recorder); /* submit → completion */
 const struct sl_histogram *sl_recorder_submit_us(const struct sl_recorder *recorder);  /* dequeue → submit */
 const struct sl_histogram *sl_recorder_durable_us(const struct sl_recorder *recorder); /* dequeue → completion */
 /* Path of segment `number` (from 1), into buf; -ENOENT. Any thread. */
