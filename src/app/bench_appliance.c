@@ -134,10 +134,10 @@ static void remove_files(const struct sl_pipeline *p)
         unlink(path);
 }
 
-static void print_result(const struct sl_pipeline *p, const struct sl_run_facts *facts, uint64_t slot_bytes)
+static void print_result(const struct sl_account *account, const struct sl_run_facts *facts, uint64_t slot_bytes)
 {
-    json_t *result = sl_summary_json(p, facts);
-    double gb = (double)sl_recorder_counter(p->recorder, SL_RECORDER_RECORDED) * (double)slot_bytes / 1e9;
+    json_t *result = sl_summary_json(account, facts);
+    double gb = (double)account->recorder.counter[SL_RECORDER_RECORDED] * (double)slot_bytes / 1e9;
 
     json_object_set_new(result, "mb_per_s", json_real(facts->seconds > 0 ? gb * 1e3 / facts->seconds : 0));
     json_object_set_new(result, "s_per_gb", json_real(gb > 0 ? (facts->cpu_user_s + facts->cpu_sys_s) / gb : 0));
@@ -148,13 +148,13 @@ static void print_result(const struct sl_pipeline *p, const struct sl_run_facts 
 
 static int bench_appliance(const struct bench_args *args, const struct sl_config *config)
 {
-    struct sl_run_limit limit = {.frames = args->frames};
+    const struct sl_pipeline_cfg cfg = {.config = config, .clock = &sl_clock_system, .limit.frames = args->frames};
     struct sl_run_facts facts = {.config_path = "bench appliance", .source = "pattern"};
     struct rusage before, after;
     struct sl_pipeline p;
     struct sl_error err = {{0}};
 
-    if (sl_pipeline_open(&p, config, &limit, &sl_clock_system, &err) < 0) {
+    if (sl_pipeline_open(&p, &cfg, &err) < 0) {
         sl_log(SL_LOG_ERROR, "bench: %s", err.text);
         return SL_EXIT_FAILED;
     }
@@ -172,11 +172,13 @@ static int bench_appliance(const struct bench_args *args, const struct sl_config
                        (double)before.ru_utime.tv_usec / 1e6;
     facts.cpu_sys_s = cpu_seconds(&after) - cpu_seconds(&before) - facts.cpu_user_s;
     if (rc == 0) {
+        struct sl_account account;
         struct sl_books books;
 
-        sl_pipeline_books(&p, &books);
+        sl_pipeline_account(&p, &account);
+        sl_account_books(&account, &books);
         facts.exit_code = sl_books_lost(&books) || !sl_books_balanced(&books) ? SL_EXIT_LOST : SL_EXIT_OK;
-        print_result(&p, &facts, p.memory->slot[0].data_bytes + SL_PAGE_BYTES);
+        print_result(&account, &facts, p.memory->slot[0].data_bytes + SL_PAGE_BYTES);
     }
     if (!args->keep)
         remove_files(&p);

@@ -137,11 +137,11 @@ static void say_path(const struct sl_pipeline *p)
         sl_log(SL_LOG_INFO, "record: %s", sl_recorder_path(p->recorder)->reason);
 }
 
-static int exit_code(const struct sl_pipeline *p, const struct sl_books *books, enum sl_run_end end)
+static int exit_code(const struct sl_account *account, const struct sl_books *books, enum sl_run_end end)
 {
-    if (end == SL_END_RECORDER)
+    if (end == SL_END_RECORDER || end == SL_END_START)
         return SL_EXIT_FAILED;
-    if (end == SL_END_SENSOR && sl_capture_counter(p->capture, SL_CAPTURE_CAPTURED) == 0)
+    if (account->capture.counter[SL_CAPTURE_CAPTURED] == 0 && (end == SL_END_SENSOR || books->lost[SL_LOSS_DEVICE_GONE]))
         return SL_EXIT_FAILED;
     if (end == SL_END_SENSOR || end == SL_END_DISK_FULL || sl_books_lost(books) || !sl_books_balanced(books))
         return SL_EXIT_LOST;
@@ -165,30 +165,30 @@ static bool write_summary(const struct run_args *args, json_t *summary)
     return written;
 }
 
-static int finish(struct sl_pipeline *p, struct sl_ledger *ledger, const struct run_args *args, struct sl_run_facts *facts,
-                  enum sl_run_end end, int error)
+static int finish(const struct sl_outcome *outcome, struct sl_ledger *ledger, const struct run_args *args, struct sl_run_facts *facts)
 {
+    const struct sl_account *account = &outcome->account;
     struct sl_books books;
     struct rusage usage_of_run;
 
     getrusage(RUSAGE_SELF, &usage_of_run);
     facts->cpu_user_s = seconds_of(usage_of_run.ru_utime);
     facts->cpu_sys_s = seconds_of(usage_of_run.ru_stime);
-    sl_pipeline_books(p, &books);
-    facts->exit_code = exit_code(p, &books, end);
-    facts->reason = sl_run_end_name(end);
-    facts->error = error ? strerror(-error) : NULL;
-    json_t *stop = json_pack("{s:s, s:i, s:o}", "reason", facts->reason, "exit", facts->exit_code, "frames", sl_frames_json(p));
+    sl_account_books(account, &books);
+    facts->exit_code = exit_code(account, &books, outcome->end);
+    facts->reason = sl_run_end_name(outcome->end);
+    facts->error = outcome->err.text[0] ? outcome->err.text : outcome->error ? strerror(-outcome->error) : NULL;
+    json_t *stop = json_pack("{s:s, s:i, s:o}", "reason", facts->reason, "exit", facts->exit_code, "frames", sl_frames_json(account));
 
-    if (error)
+    if (facts->error)
         json_object_set_new(stop, "error", json_string(facts->error));
     sl_ledger_write(ledger, "stop", stop);
     if (!sl_books_balanced(&books))
         sl_log(SL_LOG_ERROR, "the books do not balance: this is a defect of sluice, please report it with the ledger");
-    if (args->summary_path && !write_summary(args, sl_summary_json(p, facts)))
+    if (args->summary_path && !write_summary(args, sl_summary_json(account, facts)))
         facts->exit_code = SL_EXIT_FAILED;
     if (!args->summary_path || strcmp(args->summary_path, "-") != 0)
-        sl_summary_print(p, facts, stdout);
+        sl_summary_print(account, facts, stdout);
     return facts->exit_code;
 }
 
@@ -204,37 +204,47 @@ static int fail(const struct run_args *args, const struct sl_error *err)
     return SL_EXIT_FAILED;
 }
 
-static int supervise(struct sl_pipeline *p, const struct sl_config *config, const struct run_args *args, int signal_fd,
-                     struct sl_trigger *trigger)
+static void say_error(const struct sl_outcome *outcome)
 {
-    struct sl_error err = {{0}};
-    struct sl_ledger *ledger;
+    if (outcome->err.text[0])
+        sl_log(SL_LOG_ERROR, "%s", outcome->err.text);
+    else if (outcome->error)
+        sl_log(SL_LOG_ERROR, "%s: %s", outcome->end == SL_END_RECORDER ? "recorder" : "sensor", strerror(-outcome->error));
+}
+
+/* The pipeline is open; it is closed on the way. */
+static int supervise(struct sl_supervisor *supervisor, const struct run_args *args)
+{
+    const struct sl_config *config = supervisor->cfg.config;
+    const struct sl_clock *clock = supervisor->cfg.clock;
+    struct sl_pipeline *p = supervisor->pipeline;
     struct sl_run_facts facts = {.config_path = args->config_path, .source = source_names[config->sensor.source]};
-    struct sl_supervisor supervisor = {.pipeline = p, .trigger = trigger, .signal_fd = signal_fd, .status = isatty(STDERR_FILENO)};
-    int error = 0;
+    struct sl_error err = {{0}};
+    struct sl_outcome outcome;
+    char ledger_path[4096];
+    int code;
 
     if (args->limit.time_ns)
-        supervisor.time_limit_ns = args->limit.time_ns + config->sensor.stall_timeout + SL_NS_PER_S;
-    if (sl_ledger_open(&ledger, sl_recorder_ledger_path(p->recorder), p->clock, &err) < 0)
-        return fail(args, &err);
-    supervisor.ledger = ledger;
-    write_start(ledger, args, p);
-    say_path(p);
-
-    int64_t begin_ns = sl_now_ns(p->clock);
-
-    if (sl_pipeline_start(p, config, &err) < 0) {
-        sl_ledger_discard(ledger, sl_recorder_ledger_path(p->recorder));
+        supervisor->time_limit_ns = args->limit.time_ns + config->sensor.stall_timeout + SL_NS_PER_S;
+    snprintf(ledger_path, sizeof ledger_path, "%s", sl_recorder_ledger_path(p->recorder));
+    if (sl_ledger_open(&supervisor->ledger, ledger_path, clock, &err) < 0) {
+        sl_pipeline_close(p);
         return fail(args, &err);
     }
-    enum sl_run_end end = sl_supervise(&supervisor, &error);
+    write_start(supervisor->ledger, args, p);
+    say_path(p);
 
-    facts.seconds = (double)(sl_now_ns(p->clock) - begin_ns) / 1e9;
-    if (error)
-        sl_log(SL_LOG_ERROR, "%s: %s", end == SL_END_RECORDER ? "recorder" : "sensor", strerror(-error));
-    int code = finish(p, ledger, args, &facts, end, error);
+    int64_t begin_ns = sl_now_ns(clock);
 
-    sl_ledger_close(ledger);
+    sl_supervise(supervisor, &outcome);
+    facts.seconds = (double)(sl_now_ns(clock) - begin_ns) / 1e9;
+    if (outcome.end == SL_END_START && !outcome.account.openings) {
+        sl_ledger_discard(supervisor->ledger, ledger_path);
+        return fail(args, &outcome.err);
+    }
+    say_error(&outcome);
+    code = finish(&outcome, supervisor->ledger, args, &facts);
+    sl_ledger_close(supervisor->ledger);
     return code;
 }
 
@@ -243,7 +253,13 @@ static int run(const struct run_args *args, const struct sl_config *config)
     struct sl_pipeline pipeline;
     struct sl_error err = {{0}};
     struct sl_trigger trigger;
+    struct sl_sensor_script script;
+    struct sl_supervisor supervisor = {.cfg = {.config = config, .clock = &sl_clock_system, .limit = args->limit, .script = &script},
+                                       .pipeline = &pipeline,
+                                       .trigger = &trigger,
+                                       .status = isatty(STDERR_FILENO)};
 
+    sl_sensor_script_init(&script, config->fault.sensor, config->fault.sensors); /* a config holds no more than a script may */
     if (config->realtime.lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) < 0) {
         sl_fail(&err, -errno, "realtime: mlockall: %s; raise the memory-lock limit (ulimit -l) or set lock_memory = no", strerror(errno));
         return fail(args, &err);
@@ -258,14 +274,10 @@ static int run(const struct run_args *args, const struct sl_config *config)
         close(signal_fd);
         return fail(args, &err);
     }
-    int code;
+    supervisor.signal_fd = signal_fd;
 
-    if (sl_pipeline_open(&pipeline, config, &args->limit, &sl_clock_system, &err) < 0) {
-        code = fail(args, &err);
-    } else {
-        code = supervise(&pipeline, config, args, signal_fd, &trigger);
-        sl_pipeline_close(&pipeline);
-    }
+    int code = sl_pipeline_open(&pipeline, &supervisor.cfg, &err) < 0 ? fail(args, &err) : supervise(&supervisor, args);
+
     sl_trigger_fini(&trigger);
     close(signal_fd);
     return code;

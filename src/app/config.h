@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "capture/capture.h"
+#include "capture/script.h"
 #include "core/error.h"
 #include "core/option.h"
 #include "dma/dma.h"
@@ -17,7 +18,7 @@
  */
 
 enum sl_memory_choice { SL_MEMORY_AUTO, SL_MEMORY_MMAP, SL_MEMORY_USERPTR };
-enum { SL_CONFIG_MAX_FAULTS = 16 };
+enum { SL_CONFIG_MAX_FAULTS = SL_SENSOR_FAULTS_MAX };
 
 struct sl_config {
     struct {
@@ -35,6 +36,7 @@ struct sl_config {
         int memory;            /* enum sl_memory_choice */
         int bad_frames;        /* 0 keep, 1 drop */
         int64_t stall_timeout; /* ns */
+        bool reopen;
         bool paced;
         bool loop;
     } sensor;

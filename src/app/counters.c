@@ -6,29 +6,29 @@
 #include "dma/dma.h"
 #include "writer/writer.h"
 
-static uint64_t read_capture(const struct sl_pipeline *p, unsigned which)
+static uint64_t read_capture(const struct sl_account *account, unsigned which)
 {
-    return sl_capture_counter(p->capture, (enum sl_capture_counter)which);
+    return account->capture.counter[which];
 }
 
-static uint64_t read_sink(const struct sl_pipeline *p, unsigned which)
+static uint64_t read_sink(const struct sl_account *account, unsigned which)
 {
-    return sl_sink_counter(p->record_sink, (enum sl_sink_counter)which);
+    return account->sink[which];
 }
 
-static uint64_t read_recorder(const struct sl_pipeline *p, unsigned which)
+static uint64_t read_recorder(const struct sl_account *account, unsigned which)
 {
-    return sl_recorder_counter(p->recorder, (enum sl_recorder_counter)which);
+    return account->recorder.counter[which];
 }
 
-static uint64_t read_capture_events(const struct sl_pipeline *p, unsigned which)
+static uint64_t read_capture_events(const struct sl_account *account, unsigned which)
 {
-    return sl_events_counter(&p->capture_events, (enum sl_events_counter)which);
+    return account->capture_events[which];
 }
 
-static uint64_t read_recorder_events(const struct sl_pipeline *p, unsigned which)
+static uint64_t read_recorder_events(const struct sl_account *account, unsigned which)
 {
-    return sl_events_counter(&p->recorder_events, (enum sl_events_counter)which);
+    return account->recorder_events[which];
 }
 
 const struct sl_counter_group sl_counter_groups[] = {
@@ -46,7 +46,7 @@ const struct sl_counter_group sl_counter_groups[] = {
 };
 _Static_assert(sizeof(sl_counter_groups) / sizeof(sl_counter_groups[0]) == SL_COUNTER_GROUPS, "as many as the header says");
 
-json_t *sl_counters_json(const struct sl_pipeline *p)
+json_t *sl_counters_json(const struct sl_account *account)
 {
     json_t *all = json_object();
 
@@ -55,7 +55,7 @@ json_t *sl_counters_json(const struct sl_pipeline *p)
         json_t *object = json_object();
 
         for (unsigned which = 0; which < group->count; which++)
-            json_object_set_new(object, group->defs[which].name, json_integer((json_int_t)group->read(p, which)));
+            json_object_set_new(object, group->defs[which].name, json_integer((json_int_t)group->read(account, which)));
         json_object_set_new(all, group->key, object);
     }
     return all;

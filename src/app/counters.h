@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "app/pipeline.h"
+#include "app/account.h"
 #include "core/counter.h"
 
 /* Every counter table of a run; the summary and docs/counters.md are made from this list, so that neither can lack one. */
@@ -15,13 +15,13 @@ struct sl_counter_group {
     const char *about;
     const struct sl_counter_def *defs;
     unsigned count;
-    uint64_t (*read)(const struct sl_pipeline *pipeline, unsigned which);
+    uint64_t (*read)(const struct sl_account *account, unsigned which);
 };
 
 enum { SL_COUNTER_GROUPS = 5 };
 extern const struct sl_counter_group sl_counter_groups[SL_COUNTER_GROUPS];
 
 /* {"capture": {"expected": …}, …}. Returned reference is the caller's. Control thread. */
-json_t *sl_counters_json(const struct sl_pipeline *pipeline);
+json_t *sl_counters_json(const struct sl_account *account);
 
 #endif

@@ -20,6 +20,7 @@
 #define MAX_FAULT_NS     (600 * SL_NS_PER_S)
 #define MAX_FAULT_NUMBER INT64_C(1000000000000)
 #define MAX_FAULT_COUNT  INT64_C(1000000000)
+#define MAX_FAULT_SIZE   16384
 #define COUNT(array)     (sizeof(array) / sizeof *(array))
 
 enum { MIN_DEPTH_SLOTS = 2, MAX_DEPTH_SLOTS = 65536, ITEM_BYTES = 64 };
@@ -93,25 +94,33 @@ void sl_option_format_sync(const void *config, char *buf, size_t bytes)
         snprintf(buf, bytes, "%s", in->record.sync == SL_SYNC_NONE ? "none" : "segment");
 }
 
-/* NAME@AT[:AMOUNT]. A timed fault lasts for AMOUNT, which it needs; others hit AMOUNT frames or writes, 1 unless given. */
+/* NAME@AT[:AMOUNT]. A timed fault lasts for AMOUNT, which it needs; a sized one leads to the size AMOUNT, kept as width << 32 | height, or
+ * to the same as before; others hit AMOUNT frames or writes, 1 unless given. */
+enum amount { COUNTED, TIMED, SIZED };
+
 struct fault_word {
     const char *name;
     int kind;
     bool at_time;
-    bool timed;
+    enum amount amount;
 };
 
 static const struct fault_word store_words[] = {
-    {"stall", SL_STORE_FAULT_STALL, true, true},   {"late", SL_STORE_FAULT_LATE, false, true},
-    {"eio", SL_STORE_FAULT_EIO, false, false},     {"enospc", SL_STORE_FAULT_ENOSPC, false, false},
-    {"short", SL_STORE_FAULT_SHORT, false, false}, {"eagain", SL_STORE_FAULT_EAGAIN, false, false},
+    {"stall", SL_STORE_FAULT_STALL, true, TIMED},    {"late", SL_STORE_FAULT_LATE, false, TIMED},
+    {"eio", SL_STORE_FAULT_EIO, false, COUNTED},     {"enospc", SL_STORE_FAULT_ENOSPC, false, COUNTED},
+    {"short", SL_STORE_FAULT_SHORT, false, COUNTED}, {"eagain", SL_STORE_FAULT_EAGAIN, false, COUNTED},
 };
 
 static const struct fault_word sensor_words[] = {
-    {"gap", SL_SENSOR_FAULT_GAP, false, false},
-    {"error", SL_SENSOR_FAULT_ERROR_FLAG, false, false},
-    {"short", SL_SENSOR_FAULT_SHORT, false, false},
-    {"eio", SL_SENSOR_FAULT_EIO, false, false},
+    {"gap", SL_SENSOR_FAULT_GAP, false, COUNTED},
+    {"error", SL_SENSOR_FAULT_ERROR_FLAG, false, COUNTED},
+    {"short", SL_SENSOR_FAULT_SHORT, false, COUNTED},
+    {"eio", SL_SENSOR_FAULT_EIO, false, COUNTED},
+    {"stall", SL_SENSOR_FAULT_STALL, false, COUNTED},
+    {"streamon", SL_SENSOR_FAULT_STREAMON, false, COUNTED},
+    {"unplug", SL_SENSOR_FAULT_UNPLUG, false, TIMED},
+    {"nosignal", SL_SENSOR_FAULT_NO_SIGNAL, false, TIMED},
+    {"source_change", SL_SENSOR_FAULT_SOURCE_CHANGE, false, SIZED},
 };
 
 struct fault {
@@ -119,7 +128,7 @@ struct fault {
     uint64_t at, amount;
 };
 
-static int parse_amount(const char *text, bool time, int64_t max, int64_t *out, struct sl_error *err)
+static int parse_place(const char *text, bool time, int64_t max, int64_t *out, struct sl_error *err)
 {
     int rc = time ? sl_units_parse_duration(text, out, err) : sl_units_parse_integer(text, out, err);
 
@@ -127,6 +136,22 @@ static int parse_amount(const char *text, bool time, int64_t max, int64_t *out, 
         return rc;
     if (rc < 0 || *out < 0 || *out > max)
         return sl_fail(err, -EINVAL, time ? "at most 10m" : "out of range");
+    return 0;
+}
+
+static int parse_amount(const char *text, enum amount amount, int64_t *out, struct sl_error *err)
+{
+    uint32_t size[2];
+    int rc;
+
+    if (amount != SIZED)
+        return parse_place(text, amount == TIMED, amount == TIMED ? MAX_FAULT_NS : MAX_FAULT_COUNT, out, err);
+    rc = sl_units_parse_size(text, size, err);
+    if (rc < 0)
+        return rc;
+    if (!size[0] || !size[1] || size[0] > MAX_FAULT_SIZE || size[1] > MAX_FAULT_SIZE)
+        return sl_fail(err, -EINVAL, "out of range");
+    *out = (int64_t)size[0] << 32 | size[1];
     return 0;
 }
 
@@ -153,16 +178,17 @@ static int parse_fault(const struct fault_word *words, size_t count, char *item,
     word = find_word(words, count, item);
     if (!word)
         return sl_fail(err, -EINVAL, "no fault of this name here");
-    rc = parse_amount(when, word->at_time, word->at_time ? MAX_FAULT_NS : MAX_FAULT_NUMBER, &at, err);
+    amount = word->amount == SIZED ? 0 : 1;
+    rc = parse_place(when, word->at_time, word->at_time ? MAX_FAULT_NS : MAX_FAULT_NUMBER, &at, err);
     if (rc < 0)
         return sl_fail_context(err, rc, "when");
     if (much)
-        rc = parse_amount(much, word->timed, word->timed ? MAX_FAULT_NS : MAX_FAULT_COUNT, &amount, err);
+        rc = parse_amount(much, word->amount, &amount, err);
     if (rc < 0)
-        return sl_fail_context(err, rc, word->timed ? "how long" : "how many");
-    if (word->timed && !much)
+        return sl_fail_context(err, rc, word->amount == TIMED ? "how long" : word->amount == SIZED ? "to what size" : "how many");
+    if (word->amount == TIMED && !much)
         return sl_fail(err, -EINVAL, "how long? write %s@WHEN:500ms", word->name);
-    if (amount == 0)
+    if (amount == 0 && word->amount != SIZED)
         return sl_fail(err, -EINVAL, "0 is no fault at all");
     *out = (struct fault){.kind = word->kind, .at = (uint64_t)at, .amount = (uint64_t)amount};
     return 0;
@@ -205,9 +231,11 @@ static size_t format_fault(const struct fault_word *word, uint64_t at, uint64_t 
         sl_units_format_duration((int64_t)at, when, sizeof when);
     else
         snprintf(when, sizeof when, "%" PRIu64, at);
-    if (word->timed)
+    if (word->amount == TIMED)
         sl_units_format_duration((int64_t)amount, much, sizeof much);
-    else if (amount != 1)
+    else if (word->amount == SIZED && amount)
+        snprintf(much, sizeof much, "%" PRIu64 "x%" PRIu64, amount >> 32, amount & UINT32_MAX);
+    else if (word->amount == COUNTED && amount != 1)
         snprintf(much, sizeof much, "%" PRIu64, amount);
     return (size_t)snprintf(buf, bytes, "%s@%s%s%s", word->name, when, much[0] ? ":" : "", much);
 }

@@ -159,7 +159,15 @@ static const struct sl_option options[] = {
      .min = 10 * SL_NS_PER_MS,
      .max = SECONDS(3600),
      .fallback = "2s",
-     .help = "A device that delivers nothing for so long is given up."},
+     .help = "A device that delivers nothing for so long has failed."},
+    {.section = "sensor",
+     .key = "reopen",
+     .type = SL_OPTION_BOOL,
+     FIELD(sensor.reopen),
+     .fallback = "yes",
+     .help = "When the device fails, is unplugged, loses its signal or changes its mode: yes: the run goes on, the device is looked for at "
+             "the same place and opened again, and what comes then is recorded in a new file, in the new mode where format, size or rate "
+             "are auto. no: the run ends. A replay always ends."},
     {.section = "sensor",
      .key = "paced",
      .type = SL_OPTION_BOOL,
@@ -322,9 +330,12 @@ static const struct sl_option options[] = {
      .key = "sensor",
      .type = SL_OPTION_CUSTOM,
      .example = "gap@100:5,error@200",
-     .syntax = "list of `gap`, `error`, `short`, `eio` `@FRAME:COUNT`",
-     .help = "Faults of the sensor by frame. gap: frames that never come. error: flagged as damaged. short: too few bytes. eio: the device "
-             "fails.",
+     .syntax = "list of `gap`, `error`, `short`, `eio`, `stall`, `streamon` `@FRAME:COUNT`, `unplug`, `nosignal` `@FRAME:TIME`, and "
+               "`source_change@FRAME:SIZE`",
+     .help = "Faults of the sensor by frame, counted as the sensor makes them. gap: frames that never come. error: flagged as damaged. "
+             "short: too few bytes. eio: the device fails. stall: it falls silent, until it has been opened COUNT times. streamon: it "
+             "fails, and COUNT starts are refused. unplug, nosignal: it is gone, or has no signal, for TIME. source_change: the mode "
+             "changes; the pattern sensor then has SIZE.",
      .parse = sl_option_parse_sensor_faults,
      .format = sl_option_format_sensor_faults},
 };

@@ -19,8 +19,10 @@
 
 enum { EVENT_RING = 1024 };
 
-static void capture_cfg(const struct sl_config *config, const struct sl_run_limit *limit, struct sl_capture_cfg *cfg)
+static void capture_cfg(const struct sl_pipeline_cfg *pipeline, struct sl_capture_cfg *cfg)
 {
+    const struct sl_config *config = pipeline->config;
+
     *cfg = (struct sl_capture_cfg){
         .source = (enum sl_source_kind)config->sensor.source,
         .device = config->sensor.device,
@@ -35,22 +37,24 @@ static void capture_cfg(const struct sl_config *config, const struct sl_run_limi
         .drop_bad_frames = config->sensor.bad_frames,
         .stall_timeout_ns = config->sensor.stall_timeout,
         .unpaced = !config->sensor.paced,
-        .frame_limit = limit->frames,
-        .time_limit_ns = limit->time_ns,
+        .frame_limit = pipeline->limit.frames,
+        .time_limit_ns = pipeline->limit.time_ns,
         .replay_loop = config->sensor.loop,
-        .fault = config->fault.sensor,
-        .faults = config->fault.sensors,
+        .script = pipeline->script,
+        .before = pipeline->before ? &pipeline->before->capture : NULL,
+        .same_as = pipeline->before ? &pipeline->before->sensor.identity : NULL,
     };
 }
 
-static int open_capture(struct sl_pipeline *p, const struct sl_config *config, const struct sl_run_limit *limit, struct sl_error *err)
+static int open_capture(struct sl_pipeline *p, const struct sl_pipeline_cfg *pipeline, struct sl_error *err)
 {
     struct sl_capture_cfg cfg;
     struct sl_capture_deps deps = {.clock = p->clock, .events = &p->capture_events};
 
-    capture_cfg(config, limit, &cfg);
+    p->failed = SL_PART_SENSOR;
+    capture_cfg(pipeline, &cfg);
     if (cfg.source == SL_SOURCE_REPLAY) {
-        int rc = sl_replay_reader_open(&p->replay, config->sensor.file, err);
+        int rc = sl_replay_reader_open(&p->replay, pipeline->config->sensor.file, err);
 
         if (rc < 0)
             return rc;
@@ -96,6 +100,7 @@ static int open_memory(struct sl_pipeline *p, const struct sl_config *config, un
 {
     struct sl_error why = {{0}};
 
+    p->failed = SL_PART_MEMORY;
     if (config->sensor.memory == SL_MEMORY_USERPTR || config->sensor.source != SL_SOURCE_V4L2)
         return open_host_memory(p, config, ring_frames, err);
     if (config->sensor.memory == SL_MEMORY_MMAP)
@@ -129,7 +134,10 @@ static int open_recorder(struct sl_pipeline *p, const struct sl_config *config, 
         .prerecord_ns = config->record.prerecord,
         .fault = config->fault.store,
         .faults = config->fault.stores,
+        .before = p->before ? &p->before->recorder : NULL,
     };
+
+    p->failed = SL_PART_RECORDER;
     int rc = sl_fanout_add(p->fanout, &sink, &p->record_sink, err);
 
     if (rc < 0)
@@ -140,33 +148,34 @@ static int open_recorder(struct sl_pipeline *p, const struct sl_config *config, 
     return sl_recorder_open(&p->recorder, &cfg, &deps, err);
 }
 
-int sl_pipeline_open(struct sl_pipeline *p, const struct sl_config *config, const struct sl_run_limit *limit, const struct sl_clock *clock,
-                     struct sl_error *err)
+static int open_parts(struct sl_pipeline *p, const struct sl_pipeline_cfg *cfg, struct sl_error *err)
 {
+    const struct sl_config *config = cfg->config;
     int rc;
 
-    memset(p, 0, sizeof *p);
-    p->clock = clock;
-    if ((rc = sl_events_init(&p->capture_events, EVENT_RING)) < 0 || (rc = sl_events_init(&p->recorder_events, EVENT_RING)) < 0) {
-        sl_fail(err, rc, "no memory for the event rings");
-        goto fail;
-    }
-    if ((rc = open_capture(p, config, limit, err)) < 0)
-        goto fail;
-    if ((rc = open_memory(p, config, sl_config_ring_frames(config, sl_capture_info(p->capture)->format.fps), err)) < 0) {
-        sl_fail_context(err, rc, "frame memory");
-        goto fail;
-    }
+    p->failed = SL_PART_MEMORY;
+    if ((rc = sl_events_init(&p->capture_events, EVENT_RING)) < 0 || (rc = sl_events_init(&p->recorder_events, EVENT_RING)) < 0)
+        return sl_fail(err, rc, "no memory for the event rings");
+    if ((rc = open_capture(p, cfg, err)) < 0)
+        return rc;
+    if ((rc = open_memory(p, config, sl_config_ring_frames(config, sl_capture_info(p->capture)->format.fps), err)) < 0)
+        return sl_fail_context(err, rc, "frame memory");
     if ((rc = sl_pool_open(&p->pool, p->memory, err)) < 0 || (rc = sl_fanout_open(&p->fanout, p->pool, err)) < 0)
-        goto fail;
-    if ((rc = open_recorder(p, config, err)) < 0) {
-        sl_fail_context(err, rc, "record");
-        goto fail;
-    }
+        return rc;
+    if ((rc = open_recorder(p, config, err)) < 0)
+        return sl_fail_context(err, rc, "record");
     return 0;
+}
 
-fail:
-    sl_pipeline_close(p);
+int sl_pipeline_open(struct sl_pipeline *p, const struct sl_pipeline_cfg *cfg, struct sl_error *err)
+{
+    *p = (struct sl_pipeline){.clock = cfg->clock, .before = cfg->before};
+    int rc = open_parts(p, cfg, err);
+    enum sl_pipeline_part failed = rc < 0 ? p->failed : SL_PART_NONE;
+
+    if (rc < 0)
+        sl_pipeline_close(p);
+    p->failed = failed;
     return rc;
 }
 
@@ -177,12 +186,18 @@ int sl_pipeline_start(struct sl_pipeline *p, const struct sl_config *config, str
     struct sl_runner_cfg background = {.cpu = -1};
     int rc;
 
+    p->failed = SL_PART_THREADS;
     if ((rc = sl_runner_open(&p->housekeeper_runner, sl_recorder_housekeeper(p->recorder), &background, err)) < 0 ||
         (rc = sl_runner_open(&p->recorder_runner, sl_recorder_agent(p->recorder), &writer, err)) < 0)
         return rc;
-    if ((rc = sl_capture_start(p->capture, p->pool, p->fanout, err)) < 0)
+    if ((rc = sl_capture_start(p->capture, p->pool, p->fanout, err)) < 0) {
+        p->failed = SL_PART_SENSOR;
         return sl_fail_context(err, rc, "sensor");
-    return sl_runner_open(&p->capture_runner, sl_capture_agent(p->capture), &capture, err);
+    }
+    rc = sl_runner_open(&p->capture_runner, sl_capture_agent(p->capture), &capture, err);
+    if (rc == 0)
+        p->failed = SL_PART_NONE;
+    return rc;
 }
 
 void sl_pipeline_stop_capture(struct sl_pipeline *p, int result)
@@ -196,6 +211,16 @@ void sl_pipeline_stop_capture(struct sl_pipeline *p, int result)
     sl_runner_close(p->capture_runner);
     p->capture_runner = NULL;
     sl_capture_finish(p->capture, stop_ns, result < 0 ? SL_LOSS_DEVICE_GONE : SL_LOSS_SENSOR_GAP);
+}
+
+void sl_pipeline_suspend(struct sl_pipeline *p, int error)
+{
+    sl_runner_close(p->capture_runner);
+    p->capture_runner = NULL;
+    sl_capture_suspend(p->capture, sl_now_ns(p->clock), &p->place);
+    if (!p->place.error)
+        p->place.error = error;
+    p->suspended = true;
 }
 
 void sl_pipeline_close(struct sl_pipeline *p)
@@ -216,20 +241,34 @@ void sl_pipeline_close(struct sl_pipeline *p)
     memset(p, 0, sizeof *p);
 }
 
-/* What grows after another word is read before it, so that no difference below is under 0 while the agents run. */
-void sl_pipeline_books(const struct sl_pipeline *p, struct sl_books *books)
+static void add_counters(const struct sl_pipeline *p, struct sl_account *account)
 {
-    uint64_t untriggered = sl_recorder_counter(p->recorder, SL_RECORDER_UNTRIGGERED);
-    uint64_t refused_full = sl_recorder_counter(p->recorder, SL_RECORDER_REFUSED_FULL);
-    uint64_t refused_error = sl_recorder_counter(p->recorder, SL_RECORDER_REFUSED_ERROR);
-    uint64_t recorded = sl_recorder_counter(p->recorder, SL_RECORDER_RECORDED);
-    uint64_t refused = sl_sink_counter(p->record_sink, SL_SINK_REFUSED);
+    const struct sl_account *before = p->before;
 
-    sl_capture_books(p->capture, books);
-    books->expected -= untriggered;
-    books->captured -= untriggered;
-    books->recorded = recorded;
-    books->lost[SL_LOSS_DISK_LATE] += refused - refused_full - refused_error + sl_recorder_counter(p->recorder, SL_RECORDER_ABANDONED);
-    books->lost[SL_LOSS_DISK_ERROR] += refused_error + sl_recorder_counter(p->recorder, SL_RECORDER_DISK_ERROR);
-    books->lost[SL_LOSS_DISK_FULL] += refused_full + sl_recorder_counter(p->recorder, SL_RECORDER_DISK_FULL);
+    for (unsigned i = 0; i < SL_SINK_COUNTERS; i++)
+        account->sink[i] = (before ? before->sink[i] : 0) + sl_sink_counter(p->record_sink, (enum sl_sink_counter)i);
+    for (unsigned i = 0; i < SL_EVENTS_COUNTERS; i++) {
+        enum sl_events_counter which = (enum sl_events_counter)i;
+
+        account->capture_events[i] = (before ? before->capture_events[i] : 0) + sl_events_counter(&p->capture_events, which);
+        account->recorder_events[i] = (before ? before->recorder_events[i] : 0) + sl_events_counter(&p->recorder_events, which);
+    }
+    account->openings = (before ? before->openings : 0) + 1;
+}
+
+/* What grows after another word is read before it, so that the books' differences are not under 0 while the agents run. */
+void sl_pipeline_account(const struct sl_pipeline *p, struct sl_account *account)
+{
+    sl_recorder_place(p->recorder, &account->recorder);
+    add_counters(p, account);
+    account->capture = p->place; /* empty unless suspended */
+    if (!p->suspended)
+        sl_capture_place_counts(p->capture, &account->capture);
+    account->sensor = *sl_capture_info(p->capture);
+    account->path = *sl_recorder_path(p->recorder);
+    snprintf(account->memory, sizeof account->memory, "%s", p->memory->kind);
+    snprintf(account->pages, sizeof account->pages, "%s", p->memory->pages);
+    snprintf(account->memory_reason, sizeof account->memory_reason, "%s", p->memory_reason);
+    account->slots = p->memory->slots;
+    account->ring_frames = p->ring_frames;
 }

@@ -22,77 +22,77 @@ static json_t *quantiles(const struct sl_histogram *histogram, bool with_tail)
     return object;
 }
 
-json_t *sl_frames_json(const struct sl_pipeline *p)
+json_t *sl_frames_json(const struct sl_account *account)
 {
     struct sl_books books;
 
-    sl_pipeline_books(p, &books);
+    sl_account_books(account, &books);
     return json_pack("{s:I, s:I, s:I, s:o, s:b, s:I}", "expected", (json_int_t)books.expected, "captured", (json_int_t)books.captured,
                      "recorded", (json_int_t)books.recorded, "lost", sl_losses_json(books.lost), "balanced", sl_books_balanced(&books),
-                     "bad_kept", (json_int_t)sl_capture_counter(p->capture, SL_CAPTURE_BAD_KEPT));
+                     "bad_kept", (json_int_t)account->capture.counter[SL_CAPTURE_BAD_KEPT]);
 }
 
-bool sl_summary_zero_copy(const struct sl_pipeline *p)
+bool sl_summary_zero_copy(const struct sl_account *account)
 {
-    const struct sl_recorder_path *path = sl_recorder_path(p->recorder);
+    const struct sl_recorder_path *path = &account->path;
 
-    return path->direct && !path->bounced && sl_recorder_counter(p->recorder, SL_RECORDER_BYTES_COPIED) == 0;
+    return path->direct && !path->bounced && account->recorder.counter[SL_RECORDER_BYTES_COPIED] == 0;
 }
 
-static json_t *sensor_json(const struct sl_pipeline *p, const char *source)
+static json_t *sensor_json(const struct sl_account *account, const char *source)
 {
-    const struct sl_capture_info *info = sl_capture_info(p->capture);
+    const struct sl_capture_info *info = &account->sensor;
     char fps[32];
 
     if (info->format.fps.den == 1)
         snprintf(fps, sizeof fps, "%u", info->format.fps.num);
     else
         snprintf(fps, sizeof fps, "%u/%u", info->format.fps.num, info->format.fps.den);
-    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:b, s:i, s:i, s:i, s:s}", "source", source, "device", info->device,
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:b, s:i, s:i, s:i, s:s, s:i}", "source", source, "device", info->device,
                      "format", info->format.pixel->name, "width", (int)info->format.width, "height", (int)info->format.height, "fps", fps,
-                     "memory", p->memory->kind, "pages", p->memory->pages, "zero_copy", sl_summary_zero_copy(p), "slots",
-                     (int)p->memory->slots, "indices", (int)info->indices, "ring_frames", (int)p->ring_frames, "granted", info->granted);
+                     "memory", account->memory, "pages", account->pages, "zero_copy", sl_summary_zero_copy(account), "slots",
+                     (int)account->slots, "indices", (int)info->indices, "ring_frames", (int)account->ring_frames, "granted", info->granted,
+                     "openings", (int)account->openings);
 }
 
-static json_t *files_json(const struct sl_pipeline *p)
+static json_t *files_json(const struct sl_account *account)
 {
     json_t *files = json_array();
     char path[4096];
 
-    for (uint64_t n = 1; sl_recorder_segment_path(p->recorder, n, path, sizeof path) == 0; n++)
+    for (uint64_t n = 1; sl_recorder_place_segment(&account->recorder, n, path, sizeof path) == 0; n++)
         if (access(path, F_OK) == 0)
             json_array_append_new(files, json_string(path));
     return files;
 }
 
-static json_t *record_json(const struct sl_pipeline *p, double seconds)
+static json_t *record_json(const struct sl_account *account, double seconds)
 {
-    const struct sl_recorder_path *path = sl_recorder_path(p->recorder);
-    uint64_t bytes = sl_recorder_counter(p->recorder, SL_RECORDER_BYTES);
+    const struct sl_recorder_path *path = &account->path;
+    uint64_t bytes = account->recorder.counter[SL_RECORDER_BYTES];
 
-    return json_pack("{s:o, s:s, s:I, s:f, s:o, s:I, s:b, s:b, s:b, s:b, s:s, s:I, s:I, s:I}", "files", files_json(p), "ledger",
-                     sl_recorder_ledger_path(p->recorder), "bytes", (json_int_t)bytes, "mb_per_s",
-                     seconds > 0 ? (double)bytes / 1e6 / seconds : 0.0, "write_us", quantiles(sl_recorder_write_us(p->recorder), true),
-                     "bytes_copied", (json_int_t)sl_recorder_counter(p->recorder, SL_RECORDER_BYTES_COPIED), "direct", path->direct,
-                     "registered", path->registered, "bounced", path->bounced, "checksum", path->checksum, "reason", path->reason,
-                     "segments", (json_int_t)sl_recorder_counter(p->recorder, SL_RECORDER_SEGMENTS), "untriggered",
-                     (json_int_t)sl_recorder_counter(p->recorder, SL_RECORDER_UNTRIGGERED), "submits",
-                     (json_int_t)sl_recorder_counter(p->recorder, SL_RECORDER_SUBMITS));
+    return json_pack("{s:o, s:s, s:I, s:f, s:o, s:I, s:b, s:b, s:b, s:b, s:s, s:I, s:I, s:I}", "files", files_json(account), "ledger",
+                     account->recorder.ledger_path, "bytes", (json_int_t)bytes, "mb_per_s",
+                     seconds > 0 ? (double)bytes / 1e6 / seconds : 0.0, "write_us", quantiles(&account->recorder.write_us, true),
+                     "bytes_copied", (json_int_t)account->recorder.counter[SL_RECORDER_BYTES_COPIED], "direct", path->direct, "registered",
+                     path->registered, "bounced", path->bounced, "checksum", path->checksum, "reason", path->reason, "segments",
+                     (json_int_t)account->recorder.counter[SL_RECORDER_SEGMENTS], "untriggered",
+                     (json_int_t)account->recorder.counter[SL_RECORDER_UNTRIGGERED], "submits",
+                     (json_int_t)account->recorder.counter[SL_RECORDER_SUBMITS]);
 }
 
-json_t *sl_summary_json(const struct sl_pipeline *p, const struct sl_run_facts *facts)
+json_t *sl_summary_json(const struct sl_account *account, const struct sl_run_facts *facts)
 {
-    double gb = (double)sl_recorder_counter(p->recorder, SL_RECORDER_BYTES) / 1e9;
+    double gb = (double)account->recorder.counter[SL_RECORDER_BYTES] / 1e9;
     double cpu = facts->cpu_user_s + facts->cpu_sys_s;
 
     return json_pack("{s:s, s:s, s:i, s:s, s:s?, s:o, s:f, s:o, s:o, s:[], s:{s:o, s:o}, s:{s:f, s:f, s:f}, s:{s:s, s:n, s:n, s:n}, s:o}",
                      "version", sl_build_version(), "config", facts->config_path, "exit", facts->exit_code, "reason", facts->reason,
-                     "error", facts->error, "sensor", sensor_json(p, facts->source), "seconds", facts->seconds, "frames", sl_frames_json(p),
-                     "record", record_json(p, facts->seconds), "streams", "latency_us", "dqbuf_to_submit",
-                     quantiles(sl_recorder_submit_us(p->recorder), false), "dqbuf_to_durable",
-                     quantiles(sl_recorder_durable_us(p->recorder), false), "cpu", "user_s", facts->cpu_user_s, "sys_s", facts->cpu_sys_s,
-                     "s_per_gb", gb > 0 ? cpu / gb : 0.0, "bus", "pmu", "none", "utilisation", "burst_bytes", "verdict", "counters",
-                     sl_counters_json(p));
+                     "error", facts->error, "sensor", sensor_json(account, facts->source), "seconds", facts->seconds, "frames",
+                     sl_frames_json(account), "record", record_json(account, facts->seconds), "streams", "latency_us", "dqbuf_to_submit",
+                     quantiles(&account->recorder.submit_us, false), "dqbuf_to_durable", quantiles(&account->recorder.durable_us, false),
+                     "cpu", "user_s", facts->cpu_user_s, "sys_s", facts->cpu_sys_s, "s_per_gb", gb > 0 ? cpu / gb : 0.0, "bus", "pmu",
+                     "none", "utilisation", "burst_bytes", "verdict", "counters", sl_counters_json(account));
 }
 
 json_t *sl_summary_failed_json(const struct sl_run_facts *facts)
@@ -132,20 +132,20 @@ int sl_summary_write(json_t *summary, const char *path, struct sl_error *err)
     return 0;
 }
 
-void sl_summary_print(const struct sl_pipeline *p, const struct sl_run_facts *facts, FILE *to)
+void sl_summary_print(const struct sl_account *account, const struct sl_run_facts *facts, FILE *to)
 {
-    const struct sl_recorder_path *path = sl_recorder_path(p->recorder);
-    const struct sl_histogram *write_us = sl_recorder_write_us(p->recorder);
-    uint64_t bytes = sl_recorder_counter(p->recorder, SL_RECORDER_BYTES);
+    const struct sl_recorder_path *path = &account->path;
+    const struct sl_histogram *write_us = &account->recorder.write_us;
+    uint64_t bytes = account->recorder.counter[SL_RECORDER_BYTES];
     char losses[SL_LOSSES_TEXT];
     struct sl_books books;
 
-    sl_pipeline_books(p, &books);
+    sl_account_books(account, &books);
     sl_losses_text(books.lost, losses);
     fprintf(to, "frames   expected %llu, recorded %llu, ", (unsigned long long)books.expected, (unsigned long long)books.recorded);
     fprintf(to, "lost %llu%s%s%s, books %s\n", (unsigned long long)sl_books_lost(&books), sl_books_lost(&books) ? " (" : "",
             sl_books_lost(&books) ? losses : "", sl_books_lost(&books) ? ")" : "", sl_books_balanced(&books) ? "balanced" : "NOT BALANCED");
-    uint64_t bad_kept = sl_capture_counter(p->capture, SL_CAPTURE_BAD_KEPT);
+    uint64_t bad_kept = account->capture.counter[SL_CAPTURE_BAD_KEPT];
 
     if (bad_kept)
         fprintf(to, "bad      %llu frames came with the error flag or too short, and were kept\n", (unsigned long long)bad_kept);
@@ -153,8 +153,7 @@ void sl_summary_print(const struct sl_pipeline *p, const struct sl_run_facts *fa
             facts->seconds, facts->seconds > 0 ? (double)bytes / 1e6 / facts->seconds : 0.0,
             (double)sl_histogram_quantile(write_us, 0.5) / 1e3, (double)sl_histogram_quantile(write_us, 0.99) / 1e3,
             (double)sl_counter_read(&write_us->max) / 1e3);
-    fprintf(to, "path     %s memory (%s), %s, %s buffers, %s\n", p->memory->kind, p->memory->pages,
-            path->direct ? "O_DIRECT" : "page cache", path->registered ? "registered" : "unregistered",
-            path->bounced ? "one copy a frame" : "no copy");
+    fprintf(to, "path     %s memory (%s), %s, %s buffers, %s\n", account->memory, account->pages, path->direct ? "O_DIRECT" : "page cache",
+            path->registered ? "registered" : "unregistered", path->bounced ? "one copy a frame" : "no copy");
     fprintf(to, "cpu      %.2f s user, %.2f s system\n", facts->cpu_user_s, facts->cpu_sys_s);
 }

@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
+#include "app/account.h"
 #include "app/config.h"
-#include "app/pipeline.h"
 
 /* The account of a run, as JSON (fields: docs/summary.md). Control thread, with every agent ended or at a quiet moment. */
 
@@ -20,21 +20,21 @@ struct sl_run_facts {
 };
 
 /* Returned reference is the caller's; NULL without memory. */
-json_t *sl_summary_json(const struct sl_pipeline *pipeline, const struct sl_run_facts *facts);
+json_t *sl_summary_json(const struct sl_account *account, const struct sl_run_facts *facts);
 
 /* The same of a run that could not start: config, exit_code, reason and error. */
 json_t *sl_summary_failed_json(const struct sl_run_facts *facts);
 
 /* The books alone: {"expected", "captured", "recorded", "lost": {…}, "balanced", "bad_kept"}. */
-json_t *sl_frames_json(const struct sl_pipeline *pipeline);
+json_t *sl_frames_json(const struct sl_account *account);
 
 /* True when the payload goes from the sensor's memory to the disk without the CPU touching it. */
-bool sl_summary_zero_copy(const struct sl_pipeline *pipeline);
+bool sl_summary_zero_copy(const struct sl_account *account);
 
 /* Writes the summary to `path` ("-": stdout), whole or not at all. */
 int sl_summary_write(json_t *summary, const char *path, struct sl_error *err);
 
 /* A few lines for a person. */
-void sl_summary_print(const struct sl_pipeline *pipeline, const struct sl_run_facts *facts, FILE *to);
+void sl_summary_print(const struct sl_account *account, const struct sl_run_facts *facts, FILE *to);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "capture/capture_state.h"
+#include "capture/script.h"
 
 const struct sl_counter_def sl_capture_counter_defs[SL_CAPTURE_COUNTERS] = {
     [SL_CAPTURE_EXPECTED] = {"expected", "frames", "Frames that should have come, from the time grid cross-checked with the sequence."},
@@ -48,15 +49,19 @@ static int open_source(struct sl_source **out, const struct sl_capture_cfg *cfg,
 
 int sl_capture_open(struct sl_capture **out, const struct sl_capture_cfg *cfg, const struct sl_capture_deps *deps, struct sl_error *err)
 {
+    const struct sl_sensor_script *script = cfg->script;
     struct sl_source *source;
-    int ret = open_source(&source, cfg, deps, err);
+    int ret;
 
+    if (script && sl_now_ns(deps->clock) < script->away_until_ns)
+        return sl_fail(err, script->away_error, "sensor: %s, by [fault] sensor", strerror(-script->away_error));
+    ret = open_source(&source, cfg, deps, err);
     if (ret < 0)
         return ret;
-    if (cfg->faults) {
+    if (cfg->script && cfg->script->faults) {
         struct sl_source *inner = source;
 
-        ret = sl_fault_source_open(&source, inner, cfg->fault, cfg->faults, err);
+        ret = sl_fault_source_open(&source, inner, cfg->script, err);
         if (ret < 0) {
             inner->ops->close(inner);
             return ret;
@@ -68,18 +73,55 @@ int sl_capture_open(struct sl_capture **out, const struct sl_capture_cfg *cfg, c
     return ret;
 }
 
-/* Grid frames after which the run ends: the nearer of the two limits. */
-static uint64_t limit_in_frames(const struct sl_capture_cfg *cfg, struct sl_rational fps)
+static uint64_t frames_in(double ns, struct sl_rational fps)
 {
-    uint64_t per_frame_ns_num = (uint64_t)fps.den * SL_NS_PER_S;
+    return ns > 0 ? (uint64_t)(ns * fps.num / ((double)fps.den * SL_NS_PER_S) + 0.5) : 0;
+}
+
+/* Grid frames after which the run ends: the nearer of the two limits. Where the rate is another one than before, what is left of the
+ * time is counted anew. */
+static uint64_t limit_in_frames(const struct sl_capture *c, struct sl_rational fps)
+{
+    const struct sl_capture_place *before = &c->before;
     uint64_t frames;
 
-    if (cfg->time_limit_ns <= 0)
-        return cfg->frame_limit;
-    frames = (uint64_t)(((unsigned __int128)cfg->time_limit_ns * fps.num + per_frame_ns_num / 2) / per_frame_ns_num);
+    if (c->time_limit_ns <= 0)
+        return c->frame_limit;
+    if (c->goes_on && before->frame_limit && (uint64_t)before->fps.num * fps.den == (uint64_t)fps.num * before->fps.den)
+        return before->frame_limit;
+    frames = before->counter[SL_CAPTURE_EXPECTED] + frames_in((double)c->time_limit_ns - before->elapsed_ns, fps);
     if (frames == 0)
         frames = 1;
-    return cfg->frame_limit && cfg->frame_limit < frames ? cfg->frame_limit : frames;
+    return c->frame_limit && c->frame_limit < frames ? c->frame_limit : frames;
+}
+
+/* The counters are the run's: they start where the last opening left them. */
+static void count_on(struct sl_capture *c, const struct sl_capture_place *place)
+{
+    for (unsigned i = 0; i < SL_CAPTURE_COUNTERS; i++)
+        atomic_store_explicit(&c->counter[i], place->counter[i], memory_order_relaxed);
+    for (unsigned i = 0; i < SL_LOSS_COUNT; i++)
+        atomic_store_explicit(&c->lost[i], place->lost[i], memory_order_relaxed);
+}
+
+/* The stream runs: the grid begins, or goes on over an outage that is booked up to now. */
+static void begin_grid(struct sl_capture *c)
+{
+    struct sl_capture_place *before = &c->before;
+
+    sl_grid_init(&c->grid, c->info.format.fps, c->source->own_times);
+    c->begun_ns = c->silent_from_ns = c->now_ns;
+    if (c->goes_on) {
+        sl_capture_place_miss(before, c->now_ns);
+        count_on(c, before);
+        c->run = (struct sl_loss_run){.cause = SL_LOSS_DEVICE_GONE,
+                                      .first = before->counter[SL_CAPTURE_EXPECTED] - before->untold,
+                                      .count = before->untold,
+                                      .error = before->error};
+        sl_grid_go_on(&c->grid, before->counter[SL_CAPTURE_EXPECTED], before->due_ns);
+    }
+    c->frame_limit = limit_in_frames(c, c->info.format.fps);
+    c->started = true;
 }
 
 int sl_capture_open_source(struct sl_capture **out, struct sl_source *source, const struct sl_capture_cfg *cfg,
@@ -103,7 +145,12 @@ int sl_capture_open_source(struct sl_capture **out, struct sl_source *source, co
     c->events = deps->events;
     c->drop_bad_frames = cfg->drop_bad_frames;
     c->stall_timeout_ns = cfg->stall_timeout_ns;
-    c->frame_limit = limit_in_frames(cfg, source->info.format.fps);
+    c->frame_limit = cfg->frame_limit;
+    c->time_limit_ns = cfg->time_limit_ns;
+    c->goes_on = cfg->before != NULL;
+    if (cfg->before)
+        c->before = *cfg->before;
+    count_on(c, &c->before);
     c->info = source->info;
     c->agent = sl_capture_agent_template;
     c->agent.self = c;
@@ -174,9 +221,7 @@ int sl_capture_start(struct sl_capture *c, struct sl_pool *pool, struct sl_fanou
     ret = c->source->ops->begin(c->source, c->now_ns, err);
     if (ret < 0)
         goto undo;
-    sl_grid_init(&c->grid, c->info.format.fps, c->source->own_times);
-    c->begun_ns = c->silent_from_ns = c->now_ns;
-    c->started = true;
+    begin_grid(c);
     return 0;
 
 undo:
@@ -209,6 +254,8 @@ static uint64_t due(const struct sl_capture *c, int64_t stop_ns)
 {
     if (c->grid.started)
         return sl_grid_due(&c->grid, stop_ns);
+    if (c->goes_on)
+        return stop_ns >= c->grid.due_ns ? (uint64_t)((double)(stop_ns - c->grid.due_ns) / c->grid.nominal_ns) + 1 : 0;
     return stop_ns > c->begun_ns ? (uint64_t)((double)(stop_ns - c->begun_ns) / c->grid.nominal_ns) : 0;
 }
 
@@ -220,6 +267,61 @@ void sl_capture_finish(struct sl_capture *c, int64_t stop_ns, enum sl_loss cause
         sl_capture_lose(c, cause, due(c, stop_ns), c->finished == -ESHUTDOWN ? 0 : c->finished);
     sl_capture_flush_run(c);
     sl_capture_flush_kept(c);
+    leave(c);
+}
+
+/* When the next frame of the run's grid is due. A source with a time of its own takes it up again from now. */
+static int64_t next_due_ns(const struct sl_capture *c, int64_t now_ns)
+{
+    int64_t due_ns = c->grid.started || c->goes_on ? sl_grid_next_due_ns(&c->grid) : c->begun_ns + (int64_t)c->grid.nominal_ns;
+
+    return c->source->own_times && due_ns < now_ns ? now_ns : due_ns;
+}
+
+void sl_capture_place_counts(const struct sl_capture *c, struct sl_capture_place *place)
+{
+    for (unsigned i = 0; i < SL_CAPTURE_COUNTERS; i++)
+        place->counter[i] = sl_capture_counter(c, (enum sl_capture_counter)i);
+    for (unsigned i = 0; i < SL_LOSS_COUNT; i++)
+        place->lost[i] = sl_counter_read(&c->lost[i]);
+}
+
+/* The stream never started: the run's grid begins now, or where it stood. */
+static void place_unstarted(const struct sl_capture *c, int64_t now_ns, struct sl_capture_place *place)
+{
+    struct sl_rational fps = c->info.format.fps;
+    int64_t interval_ns = sl_frame_time_ns(fps, 1);
+
+    if (c->goes_on)
+        *place = c->before;
+    else
+        *place = (struct sl_capture_place){
+            .fps = fps, .interval_ns = (double)interval_ns, .due_ns = now_ns + interval_ns, .frame_limit = limit_in_frames(c, fps)};
+}
+
+void sl_capture_suspend(struct sl_capture *c, int64_t now_ns, struct sl_capture_place *place)
+{
+    const struct sl_capture_place *before = &c->before;
+
+    if (!c->started) {
+        place_unstarted(c, now_ns, place);
+        return;
+    }
+    if (c->run.cause != SL_LOSS_DEVICE_GONE)
+        sl_capture_flush_run(c);
+    sl_capture_flush_kept(c);
+    *place = (struct sl_capture_place){
+        .fps = c->info.format.fps,
+        .interval_ns = c->grid.interval_ns,
+        .due_ns = next_due_ns(c, now_ns),
+        .frame_limit = c->frame_limit,
+        .untold = c->run.count,
+        .error = c->goes_on && !c->grid.started ? before->error : c->finished,
+    };
+    sl_capture_place_counts(c, place);
+    place->elapsed_ns =
+        before->elapsed_ns + (double)(place->counter[SL_CAPTURE_EXPECTED] - before->counter[SL_CAPTURE_EXPECTED]) * c->grid.nominal_ns;
+    c->run.count = 0;
     leave(c);
 }
 

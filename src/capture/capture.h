@@ -10,6 +10,8 @@
  * Order of calls, all from the control thread: open → info → memory or sl_memory_host → start → (runner on agent) → close.
  */
 
+#include <stdbool.h>
+
 #include "core/agent.h"
 #include "core/clock.h"
 #include "core/event.h"
@@ -18,14 +20,6 @@
 #include "dma/dma.h"
 
 enum sl_source_kind { SL_SOURCE_V4L2, SL_SOURCE_PATTERN, SL_SOURCE_REPLAY };
-
-/* A scripted fault of the sensor, from [fault] sensor=…; frames are grid numbers. */
-enum sl_sensor_fault_kind { SL_SENSOR_FAULT_GAP, SL_SENSOR_FAULT_ERROR_FLAG, SL_SENSOR_FAULT_SHORT, SL_SENSOR_FAULT_EIO };
-struct sl_sensor_fault {
-    enum sl_sensor_fault_kind kind;
-    uint64_t frame;
-    uint64_t count;
-};
 
 /* Reads frames of a recording, for replay. The writer module has the real one; capture only knows these calls. */
 struct sl_replay_reader {
@@ -47,13 +41,14 @@ struct sl_capture_cfg {
     const char *controls;     /* "NAME=V,…"; NULL: none */
     unsigned buffers;         /* driver indices to ask for */
     bool drop_bad_frames;
-    int64_t stall_timeout_ns; /* no frame for so long ends the agent with -ETIMEDOUT */
-    bool unpaced;             /* pattern, replay: as fast as slots come home */
-    uint64_t frame_limit;     /* end after this many grid frames; 0: no limit */
-    int64_t time_limit_ns;    /* end after this much of the time grid, at the rate that was granted; 0: no limit */
-    int64_t replay_loop;      /* replay: start again at the end */
-    const struct sl_sensor_fault *fault;
-    unsigned faults;
+    int64_t stall_timeout_ns;                 /* no frame for so long ends the agent with -ETIMEDOUT */
+    bool unpaced;                             /* pattern, replay: as fast as slots come home */
+    uint64_t frame_limit;                     /* end after this many grid frames; 0: no limit */
+    int64_t time_limit_ns;                    /* end after this much of the time grid, at the rate that was granted; 0: no limit */
+    int64_t replay_loop;                      /* replay: start again at the end */
+    struct sl_sensor_script *script;          /* capture/script.h: scripted faults; NULL: none. Borrowed until close */
+    const struct sl_capture_place *before;    /* capture/place.h: the run goes on from here; NULL: it begins. Borrowed until close */
+    const struct sl_device_identity *same_as; /* V4L2: this device, whatever its node is called now; NULL: what is at `device` */
 };
 
 struct sl_capture_deps {
@@ -62,13 +57,21 @@ struct sl_capture_deps {
     const struct sl_replay_reader *replay_reader; /* for SL_SOURCE_REPLAY */
 };
 
+/* What a device keeps when it comes back under another number. */
+struct sl_device_identity {
+    char bus[32]; /* as the driver has it: "usb-0000:00:14.0-2"; empty: the source has no such thing */
+    int index;    /* which of the device's nodes, from 0; negative: unknown */
+};
+
 struct sl_capture_info {
     struct sl_video_format format; /* granted */
-    char device[128];              /* driver, card and bus as the device names itself; "pattern"; "replay FILE" */
-    char granted[512];             /* one line: asked against granted, where they differ; empty when all was granted */
-    uint32_t slot_bytes;           /* a slot must hold so many: the driver's sizeimage may be above format.frame_bytes */
-    unsigned indices;              /* buffers the driver granted, or will be asked for */
-    unsigned min_indices;          /* below this many queued the driver stops */
+    struct sl_device_identity identity;
+    char device[128];     /* driver, card and bus as the device names itself; "pattern"; "replay FILE" */
+    char node[96];        /* path that was opened; empty where there is none */
+    char granted[512];    /* one line: asked against granted, where they differ; empty when all was granted */
+    uint32_t slot_bytes;  /* a slot must hold so many: the driver's sizeimage may be above format.frame_bytes */
+    unsigned indices;     /* buffers the driver granted, or will be asked for */
+    unsigned min_indices; /* below this many queued the driver stops */
     bool offers_mmap, offers_userptr, offers_dmabuf;
     bool time_soe;       /* timestamps are of start of exposure */
     bool time_monotonic; /* the driver stamps with CLOCK_MONOTONIC; else frames are stamped at dequeue */
@@ -122,6 +125,8 @@ void sl_capture_books(const struct sl_capture *capture, struct sl_books *books);
 /* Control thread, after the runner ended: counts the frames still due up to stop_ns (0: none) as lost, stops the stream,
  * takes every slot back. */
 void sl_capture_finish(struct sl_capture *capture, int64_t stop_ns, enum sl_loss cause);
+/* The same when the device will be opened again: what is due now is left to the next opening, which counts the whole outage. */
+void sl_capture_suspend(struct sl_capture *capture, int64_t now_ns, struct sl_capture_place *place);
 void sl_capture_close(struct sl_capture *capture);
 
 /* The machine-readable strip of the pattern (layout: docs/pattern.md). */

@@ -123,7 +123,8 @@ static void place(struct sl_capture *c, const struct sl_delivery *delivery, stru
 
     sl_grid_place(&c->grid, &input, step);
     note_anomalies(c, delivery, step->anomalies);
-    sl_capture_lose(c, step->cause, step->missing, 0);
+    /* an outage and what it cost until the first frame are one loss */
+    sl_capture_lose(c, step->cause, step->missing, step->cause == SL_LOSS_DEVICE_GONE ? c->before.error : 0);
 }
 
 static uint32_t flags_of(const struct sl_capture *c, const struct sl_delivery *delivery, const struct sl_grid_step *step)
@@ -190,7 +191,8 @@ static void take(struct sl_capture *c, const struct sl_delivery *delivery)
 
 static int finish(struct sl_capture *c, int result)
 {
-    sl_capture_flush_run(c);
+    if (c->run.cause != SL_LOSS_DEVICE_GONE) /* an outage that has not ended: suspend or finish sees to it */
+        sl_capture_flush_run(c);
     sl_capture_flush_kept(c);
     c->finished = result;
     return result;

@@ -4,6 +4,7 @@
 
 #include "capture/capture.h"
 #include "capture/grid.h"
+#include "capture/place.h"
 #include "capture/source.h"
 
 /* Losses that follow one another become one event. */
@@ -43,6 +44,9 @@ struct sl_capture {
     int64_t now_ns;         /* of the last do_work */
     int64_t silent_from_ns; /* the device could have delivered since then and did not */
     int finished;           /* what do_work returns from now on; 0: goes on */
+    bool goes_on;           /* an earlier opening of the device began the run: `before` is where that ended */
+    struct sl_capture_place before;
+    int64_t time_limit_ns;
     bool started;
     bool starving; /* the device is without a buffer and that has been counted */
     bool drop_bad_frames;

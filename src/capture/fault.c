@@ -2,23 +2,40 @@
 /*
  * Scripted faults of the sensor, in front of any source: the same binary shows in the field how it takes them.
  *
- * Frames are counted by the inner source's sequence from its first frame, which is the grid number as long as the device itself
- * counts right. A swallowed frame's buffer goes straight back to the inner source: to the agent it never left.
+ * Frames are counted by the inner source's sequence from its first frame of this opening, on top of what earlier openings made
+ * (capture/script.h). A swallowed frame's buffer goes straight back to the inner source: to the agent it never left. A frame at
+ * which the device breaks counts as not made, so the next opening comes upon the same fault if it has still to strike.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/script.h"
 #include "capture/source.h"
 
 struct fault_source {
     struct sl_source source;
     struct sl_source *inner;
-    struct sl_sensor_fault *fault;
-    unsigned faults;
+    struct sl_sensor_script *script;
+    uint64_t first_frame; /* of the script, in this opening */
     uint32_t first_sequence;
     bool started;
+    bool silent;
 };
+
+int sl_sensor_script_init(struct sl_sensor_script *script, const struct sl_sensor_fault *fault, unsigned faults)
+{
+    if (faults > SL_SENSOR_FAULTS_MAX)
+        return -E2BIG;
+    *script = (struct sl_sensor_script){.fault = fault, .faults = faults};
+    for (unsigned i = 0; i < faults; i++) {
+        bool repeats =
+            fault[i].kind == SL_SENSOR_FAULT_EIO || fault[i].kind == SL_SENSOR_FAULT_STALL || fault[i].kind == SL_SENSOR_FAULT_STREAMON;
+
+        script->left[i] = repeats ? fault[i].count : 1;
+    }
+    return 0;
+}
 
 static struct sl_source *inner_of(const struct sl_source *source)
 {
@@ -30,33 +47,82 @@ static bool strikes(const struct sl_sensor_fault *fault, uint64_t number)
     return number >= fault->frame && number - fault->frame < fault->count;
 }
 
+static int go_away(struct sl_sensor_script *script, unsigned which, int error, int64_t until_ns)
+{
+    script->left[which] = 0;
+    script->away_error = error;
+    script->away_until_ns = until_ns;
+    return error;
+}
+
+/* 0: the device goes on; negative errno: it broke, or (silent) will say no more. */
+static int break_down(struct fault_source *fs, uint64_t number, int64_t now_ns)
+{
+    struct sl_sensor_script *script = fs->script;
+
+    for (unsigned i = 0; i < script->faults; i++) {
+        const struct sl_sensor_fault *fault = &script->fault[i];
+
+        if (number < fault->frame || !script->left[i])
+            continue;
+        switch (fault->kind) {
+        case SL_SENSOR_FAULT_EIO:
+            script->left[i]--;
+            return -EIO;
+        case SL_SENSOR_FAULT_STALL:
+            script->left[i]--;
+            fs->silent = true;
+            return -EAGAIN;
+        case SL_SENSOR_FAULT_STREAMON:
+            return -EPIPE;
+        case SL_SENSOR_FAULT_UNPLUG:
+            return go_away(script, i, -ENODEV, now_ns + (int64_t)fault->count);
+        case SL_SENSOR_FAULT_NO_SIGNAL:
+            return go_away(script, i, -ENOLINK, now_ns + (int64_t)fault->count);
+        case SL_SENSOR_FAULT_SOURCE_CHANGE:
+            script->left[i] = 0;
+            script->width = (uint32_t)(fault->count >> 32);
+            script->height = (uint32_t)fault->count;
+            return -ENOLINK;
+        default:
+            break;
+        }
+    }
+    return 0;
+}
+
+/* The buffer goes back to the device as if nothing had come. */
+static int swallow(struct fault_source *fs, const struct sl_delivery *delivery, int64_t now_ns)
+{
+    int ret = delivery->frame ? fs->inner->ops->queue(fs->inner, delivery->frame, now_ns) : 0;
+
+    return ret < 0 ? ret : 0;
+}
+
 /* 1: hand it out; 0: swallowed; negative errno: the device broke. */
 static int apply(struct fault_source *fs, int64_t now_ns, struct sl_delivery *delivery)
 {
+    struct sl_sensor_script *script = fs->script;
     uint64_t number;
+    int ret;
 
     if (!fs->started)
         fs->first_sequence = delivery->sequence;
     fs->started = true;
-    number = delivery->sequence - fs->first_sequence;
-    for (unsigned i = 0; i < fs->faults; i++) {
-        if (!strikes(&fs->fault[i], number))
+    number = fs->first_frame + (delivery->sequence - fs->first_sequence);
+    ret = break_down(fs, number, now_ns);
+    if (ret < 0)
+        return ret == -EAGAIN ? swallow(fs, delivery, now_ns) : ret;
+    script->frames = number + 1;
+    for (unsigned i = 0; i < script->faults; i++) {
+        if (!strikes(&script->fault[i], number))
             continue;
-        switch (fs->fault[i].kind) {
-        case SL_SENSOR_FAULT_GAP: {
-            int ret = delivery->frame ? fs->inner->ops->queue(fs->inner, delivery->frame, now_ns) : 0;
-
-            return ret < 0 ? ret : 0;
-        }
-        case SL_SENSOR_FAULT_ERROR_FLAG:
+        if (script->fault[i].kind == SL_SENSOR_FAULT_GAP)
+            return swallow(fs, delivery, now_ns);
+        if (script->fault[i].kind == SL_SENSOR_FAULT_ERROR_FLAG)
             delivery->flags |= SL_FRAME_DEVICE_ERROR;
-            break;
-        case SL_SENSOR_FAULT_SHORT:
+        if (script->fault[i].kind == SL_SENSOR_FAULT_SHORT)
             delivery->bytesused /= 2;
-            break;
-        case SL_SENSOR_FAULT_EIO:
-            return -EIO;
-        }
     }
     return 1;
 }
@@ -64,7 +130,7 @@ static int apply(struct fault_source *fs, int64_t now_ns, struct sl_delivery *de
 static int fault_next(struct sl_source *source, int64_t now_ns, struct sl_delivery *delivery)
 {
     struct fault_source *fs = (struct fault_source *)source;
-    int ret = fs->inner->ops->next(fs->inner, now_ns, delivery);
+    int ret = fs->silent ? 0 : fs->inner->ops->next(fs->inner, now_ns, delivery);
 
     return ret > 0 ? apply(fs, now_ns, delivery) : ret;
 }
@@ -94,10 +160,26 @@ static int fault_prepare(struct sl_source *source, struct sl_pool *pool, struct 
     return ret;
 }
 
+/* A start of the stream that is refused, as a driver refuses it whose hardware is not ready yet. */
+static bool refuses_start(struct sl_sensor_script *script)
+{
+    for (unsigned i = 0; i < script->faults; i++) {
+        if (script->fault[i].kind != SL_SENSOR_FAULT_STREAMON || script->frames < script->fault[i].frame || !script->left[i])
+            continue;
+        script->left[i]--;
+        return true;
+    }
+    return false;
+}
+
 static int fault_begin(struct sl_source *source, int64_t now_ns, struct sl_error *err)
 {
+    struct fault_source *fs = (struct fault_source *)source;
     struct sl_source *inner = inner_of(source);
 
+    if (refuses_start(fs->script))
+        return sl_fail(err, -EBUSY, "%s: start of the stream: %s, by [fault] sensor", source->info.device, strerror(EBUSY));
+    fs->first_frame = fs->script->frames;
     return inner->ops->begin(inner, now_ns, err);
 }
 
@@ -113,6 +195,8 @@ static int fault_queue(struct sl_source *source, struct sl_frame *frame, int64_t
 
 static int64_t fault_deadline_ns(const struct sl_source *source)
 {
+    if (((const struct fault_source *)source)->silent)
+        return INT64_MAX;
     return inner_of(source)->ops->deadline_ns(inner_of(source));
 }
 
@@ -132,7 +216,6 @@ static void fault_close(struct sl_source *source)
     struct fault_source *fs = (struct fault_source *)source;
 
     fs->inner->ops->close(fs->inner);
-    free(fs->fault);
     free(fs);
 }
 
@@ -150,20 +233,13 @@ static const struct sl_source_ops g_fault_ops = {
     .close = fault_close,
 };
 
-int sl_fault_source_open(struct sl_source **out, struct sl_source *inner, const struct sl_sensor_fault *fault, unsigned faults,
-                         struct sl_error *err)
+int sl_fault_source_open(struct sl_source **out, struct sl_source *inner, struct sl_sensor_script *script, struct sl_error *err)
 {
     struct fault_source *fs = calloc(1, sizeof(*fs));
-    struct sl_sensor_fault *copy = calloc(faults ? faults : 1, sizeof(*copy));
 
-    if (!fs || !copy) {
-        free(fs);
-        free(copy);
+    if (!fs)
         return sl_fail(err, -ENOMEM, "sensor faults: out of memory");
-    }
-    if (faults)
-        memcpy(copy, fault, faults * sizeof(*copy));
-    *fs = (struct fault_source){.source = *inner, .inner = inner, .fault = copy, .faults = faults};
+    *fs = (struct fault_source){.source = *inner, .inner = inner, .script = script};
     fs->source.ops = &g_fault_ops;
     *out = &fs->source;
     return 0;

@@ -50,6 +50,14 @@ void sl_grid_init(struct sl_grid *grid, struct sl_rational fps, bool own_times)
     };
 }
 
+void sl_grid_go_on(struct sl_grid *grid, uint64_t next, int64_t due_ns)
+{
+    grid->goes_on = true;
+    grid->next = next;
+    grid->due_ns = due_ns;
+    grid->last_ns = due_ns - (int64_t)grid->interval_ns;
+}
+
 static uint32_t anomaly_bit(enum sl_anomaly anomaly)
 {
     return UINT32_C(1) << anomaly;
@@ -57,7 +65,7 @@ static uint32_t anomaly_bit(enum sl_anomaly anomaly)
 
 static bool foreign_clock(const struct sl_grid *grid, const struct sl_grid_input *input)
 {
-    int64_t reference = grid->started ? grid->last_ns : input->dequeued_ns;
+    int64_t reference = grid->started || grid->goes_on ? grid->last_ns : input->dequeued_ns;
 
     if (grid->own_times)
         return false;
@@ -74,7 +82,7 @@ static void judge_time(struct sl_grid *grid, const struct sl_grid_input *input, 
         step->anomalies |= anomaly_bit(SL_ANOMALY_TIME_FOREIGN_CLOCK);
     else if (grid->started && input->time_ns == grid->stamp_ns)
         step->anomalies |= anomaly_bit(SL_ANOMALY_TIME_FROZEN);
-    else if (grid->started && input->time_ns < grid->stamp_ns)
+    else if (input->time_ns < (grid->started ? grid->stamp_ns : grid->goes_on ? grid->last_ns : INT64_MIN))
         step->anomalies |= anomaly_bit(SL_ANOMALY_TIME_BACKWARD);
     else
         step->time_guessed = false;
@@ -86,7 +94,7 @@ static void judge_time(struct sl_grid *grid, const struct sl_grid_input *input, 
         step->time_ns = grid->phase_ns + (int64_t)grid->interval_ns;
     else
         step->time_ns = input->dequeued_ns;
-    if (grid->started && step->time_ns < grid->last_ns)
+    if ((grid->started || grid->goes_on) && step->time_ns < grid->last_ns)
         step->time_ns = grid->last_ns; /* times never run backwards downstream */
 }
 
@@ -217,6 +225,17 @@ static void track(struct sl_grid *grid, int64_t time_ns, uint64_t steps)
     grid->phase_ns += (int64_t)((double)steps * grid->interval_ns + correction * grid->interval_ns + 0.5);
 }
 
+/* The first frame of a grid that goes on: how many intervals after the one that came last before the outage. The device starts anew
+ * at any phase; how far that is from the run's own is kept, so that outages do not add up to a drift. */
+static uint64_t join(struct sl_grid *grid, int64_t time_ns)
+{
+    uint64_t missing = rounded((double)(time_ns - grid->due_ns) / grid->interval_ns);
+
+    grid->phase_ns = time_ns;
+    grid->shift_ns = time_ns - grid->due_ns - (int64_t)((double)missing * grid->interval_ns + 0.5);
+    return missing + 1;
+}
+
 void sl_grid_place(struct sl_grid *grid, const struct sl_grid_input *input, struct sl_grid_step *step)
 {
     uint64_t steps = 1;
@@ -226,6 +245,9 @@ void sl_grid_place(struct sl_grid *grid, const struct sl_grid_input *input, stru
     if (grid->started) {
         steps = decide(grid, input, (double)(step->time_ns - grid->phase_ns) / grid->interval_ns, step);
         track(grid, step->time_ns, steps);
+    } else if (grid->goes_on) {
+        steps = join(grid, step->time_ns);
+        step->cause = SL_LOSS_DEVICE_GONE;
     } else {
         grid->phase_ns = step->time_ns;
     }
@@ -235,6 +257,11 @@ void sl_grid_place(struct sl_grid *grid, const struct sl_grid_input *input, stru
     grid->sequence = input->sequence;
     grid->last_ns = step->time_ns;
     grid->started = true;
+}
+
+int64_t sl_grid_next_due_ns(const struct sl_grid *grid)
+{
+    return grid->started ? grid->phase_ns + (int64_t)grid->interval_ns - grid->shift_ns : grid->due_ns;
 }
 
 uint64_t sl_grid_due(const struct sl_grid *grid, int64_t until_ns)

@@ -21,6 +21,8 @@ struct sl_grid {
     int64_t phase_ns;   /* when the last frame was due, jitter taken out */
     int64_t last_ns;    /* time the last frame was given */
     int64_t stamp_ns;   /* the device's own last stamp */
+    int64_t due_ns;     /* of a grid that goes on: when `next` was due, until the first frame comes */
+    int64_t shift_ns;   /* of a grid that goes on: how far this phase is after that of the run */
     uint64_t next;      /* number of the next frame if none is missing */
     uint64_t suspected; /* frames that time misses and the sequence does not, not yet believed */
     uint32_t sequence;
@@ -29,6 +31,7 @@ struct sl_grid {
     unsigned phase_steps; /* frames seen by each filter since it was (re)started */
     unsigned rate_steps;
     bool own_times; /* stamps follow the source's own time, which may run faster or slower than the clock */
+    bool goes_on;   /* it began with an earlier opening of the device */
     bool started;
 };
 
@@ -51,8 +54,13 @@ struct sl_grid_step {
 
 /* fps.num and fps.den must not be 0. */
 void sl_grid_init(struct sl_grid *grid, struct sl_rational fps, bool own_times);
+/* After init: the run's grid goes on. Frame `next` was due at due_ns; what comes first is placed by its time, and whatever is
+ * missing up to it was lost with the device. */
+void sl_grid_go_on(struct sl_grid *grid, uint64_t next, int64_t due_ns);
 void sl_grid_place(struct sl_grid *grid, const struct sl_grid_input *input, struct sl_grid_step *step);
 
+/* When the frame after the last one is due on the run's grid; due_ns before the first one. */
+int64_t sl_grid_next_due_ns(const struct sl_grid *grid);
 /* Frames that were due after the last one placed, up to and with `until_ns`. 0 before the first frame. */
 uint64_t sl_grid_due(const struct sl_grid *grid, int64_t until_ns);
 

@@ -3,8 +3,10 @@
  * The test pattern as a sensor: a device that fills the buffers it has been given, each at its time, whether anybody looks or not.
  *
  * Frame n is due at t0 + n/fps. It lands in the oldest buffer that was queued by then; when there is none the frame is lost, just
- * as with hardware. An agent that wakes late therefore gets every frame with its own time, and loses only what it had no
- * buffer for. Unpaced, time stands still while there is no buffer, so nothing is ever lost.
+ * as with hardware. When the run goes on after an outage the sensor does too, as if it had been there all the time: its frames have
+ * the numbers of the run's grid, which is what `verify --pattern` compares them with. An agent that wakes late therefore gets every frame
+ * with its own time, and loses only what it had no buffer for. Unpaced, time stands still while there is no buffer, so nothing is ever
+ * lost.
  *
  * Each slot is rendered once, with its number in the pool as phase; after that a frame costs the strip (pattern.c).
  */
@@ -13,6 +15,8 @@
 #include <stdlib.h>
 
 #include "capture/pattern.h"
+#include "capture/place.h"
+#include "capture/script.h"
 #include "capture/source.h"
 
 enum { DEFAULT_BUFFERS = 8, MAX_BUFFERS = 4096 };
@@ -34,6 +38,9 @@ struct pattern_source {
     int64_t next_due_ns;
     int64_t t0_ns;
     bool unpaced;
+    bool goes_on; /* frame first_frame was due at first_due_ns, before this opening */
+    uint64_t first_frame;
+    int64_t first_due_ns;
 };
 
 static int64_t due_ns(const struct pattern_source *ps, uint64_t frame)
@@ -83,8 +90,10 @@ static int pattern_begin(struct sl_source *source, int64_t now_ns, struct sl_err
     struct pattern_source *ps = (struct pattern_source *)source;
 
     (void)err;
-    ps->t0_ns = now_ns;
-    set_next(ps, 0);
+    ps->t0_ns = ps->goes_on ? ps->first_due_ns - sl_frame_time_ns(source->info.format.fps, ps->first_frame) : now_ns;
+    set_next(ps, ps->first_frame);
+    if (ps->goes_on)
+        skip_until(ps, now_ns);
     return 0;
 }
 
@@ -178,8 +187,10 @@ static int pattern_format(const struct sl_capture_cfg *cfg, struct sl_video_form
 {
     const char *name = cfg->pixel_format ? cfg->pixel_format : "YUYV";
     const struct sl_pixel_format *pixel = sl_pixel_format_by_name(name);
-    uint32_t width = cfg->width ? cfg->width : 1920;
-    uint32_t height = cfg->height ? cfg->height : 1080;
+    const struct sl_sensor_script *script = cfg->script;
+    bool changed = script && script->width; /* the sensor has another mode now */
+    uint32_t width = changed ? script->width : cfg->width ? cfg->width : 1920;
+    uint32_t height = changed ? script->height : cfg->height ? cfg->height : 1080;
 
     if (!pixel)
         return sl_fail(err, -EINVAL, "pattern: unknown pixel format %s", name);
@@ -211,6 +222,11 @@ int sl_pattern_source_open(struct sl_source **out, const struct sl_capture_cfg *
 
     ps->buffers = buffers;
     ps->unpaced = cfg->unpaced;
+    if (cfg->before) {
+        ps->goes_on = true;
+        ps->first_frame = cfg->before->counter[SL_CAPTURE_EXPECTED];
+        ps->first_due_ns = cfg->before->due_ns;
+    }
     ps->source.ops = &g_pattern_ops;
     ps->source.poll_fd = -1;
     ps->source.low_water = cfg->unpaced ? buffers : (buffers + 1) / 2;

@@ -61,9 +61,8 @@ int sl_replay_source_open(struct sl_source **out, const struct sl_capture_cfg *c
                           struct sl_error *err);
 int sl_v4l2_source_open(struct sl_source **out, const struct sl_capture_cfg *cfg, struct sl_error *err);
 
-/* Takes `inner` on success: it is closed with the result. fault is copied. */
-int sl_fault_source_open(struct sl_source **out, struct sl_source *inner, const struct sl_sensor_fault *fault, unsigned faults,
-                         struct sl_error *err);
+/* Takes `inner` on success: it is closed with the result. */
+int sl_fault_source_open(struct sl_source **out, struct sl_source *inner, struct sl_sensor_script *script, struct sl_error *err);
 
 /* A capture over any source; takes it on success. cfg's device part is not looked at. */
 int sl_capture_open_source(struct sl_capture **out, struct sl_source *source, const struct sl_capture_cfg *cfg,

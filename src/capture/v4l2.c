@@ -32,6 +32,7 @@ struct v4l2_source {
     struct sl_frame **held;
     bool streaming;
     bool readable;      /* poll said so */
+    bool poll_failed;   /* with POLLERR, POLLHUP or POLLNVAL */
     bool event_pending; /* poll said so */
 };
 
@@ -227,8 +228,10 @@ static int source_next(struct sl_source *source, int64_t now_ns, struct sl_deliv
     vs->readable = false;
     sl_v4l2_buffer_init(&vs->dev, &buffer, vs->memory);
     ret = sl_v4l2_ioctl(&vs->dev, VIDIOC_DQBUF, &buffer.buffer);
+    if (ret == -EAGAIN) /* buffers are queued, so an error with nothing to fetch is the device's; waiting on would spin */
+        return vs->poll_failed ? -EIO : 0;
     if (ret < 0)
-        return ret == -EAGAIN ? 0 : ret;
+        return ret;
     *delivery = (struct sl_delivery){
         .frame = take_index(vs, buffer.buffer.index),
         .time_ns = buffer.buffer.timestamp.tv_sec * SL_NS_PER_S + buffer.buffer.timestamp.tv_usec * SL_NS_PER_US,
@@ -252,7 +255,8 @@ static void source_ready(struct sl_source *source, short revents)
     struct v4l2_source *vs = (struct v4l2_source *)source;
 
     vs->event_pending = revents & POLLPRI;
-    vs->readable = revents & (POLLIN | POLLERR | POLLHUP | POLLNVAL); /* DQBUF says which error it is */
+    vs->poll_failed = revents & (POLLERR | POLLHUP | POLLNVAL);
+    vs->readable = vs->poll_failed || revents & POLLIN; /* DQBUF says which error it is */
 }
 
 static void source_stop(struct sl_source *source)
@@ -340,6 +344,21 @@ static void fill_info(struct v4l2_source *vs, unsigned buffers)
     snprintf(info->device, sizeof(info->device), "%.15s, %.31s, %.31s", (const char *)dev->cap.driver, (const char *)dev->cap.card,
              (const char *)dev->cap.bus_info);
     snprintf(info->granted, sizeof(info->granted), "%s", dev->granted);
+    snprintf(info->node, sizeof(info->node), "%s", dev->path);
+    sl_v4l2_identify(dev, &info->identity);
+}
+
+static int open_device(struct v4l2_source *vs, const struct sl_v4l2_ops *ops, const struct sl_capture_cfg *cfg, struct sl_error *err)
+{
+    char path[sizeof(vs->dev.path)];
+    int ret;
+
+    vs->dev.fd = -1;
+    if (!cfg->same_as || !cfg->same_as->bus[0])
+        return sl_v4l2_open(&vs->dev, ops, cfg->device, err);
+    snprintf(path, sizeof(path), "%s", cfg->device);
+    ret = sl_v4l2_find(ops, cfg->same_as, path, err);
+    return ret < 0 ? ret : sl_v4l2_open(&vs->dev, ops, path, err);
 }
 
 int sl_v4l2_source_open_ops(struct sl_source **out, const struct sl_v4l2_ops *ops, const struct sl_capture_cfg *cfg, struct sl_error *err)
@@ -351,7 +370,7 @@ int sl_v4l2_source_open_ops(struct sl_source **out, const struct sl_v4l2_ops *op
     if (!vs)
         return sl_fail(err, -ENOMEM, "v4l2: out of memory");
     vs->source.ops = &g_v4l2_ops;
-    ret = sl_v4l2_open(&vs->dev, ops, cfg->device, err);
+    ret = open_device(vs, ops, cfg, err);
     if (!ret)
         ret = negotiate(vs, cfg, err);
     if (ret < 0) {

@@ -25,6 +25,10 @@ struct sl_v4l2_ops {
     void (*munmap)(void *self, void *start, size_t bytes);
     int (*poll_fd)(void *self, int fd); /* descriptor to poll(2) for this device */
     void (*close)(void *self, int fd);
+    /* The nodes there are, in the order of their numbers: writes the path of number n; -ENOENT: there are no more. */
+    int (*node)(void *self, unsigned n, char *path, size_t bytes);
+    /* Which of its device's nodes this is, from 0; negative errno where that is not told. */
+    int (*node_index)(void *self, const char *path);
 };
 
 extern const struct sl_v4l2_ops sl_v4l2_kernel;
@@ -63,6 +67,11 @@ struct sl_v4l2_fourcc {
     char text[5];
 };
 struct sl_v4l2_fourcc sl_v4l2_fourcc_text(uint32_t fourcc);
+
+/* v4l2_find.c: where the device is now. `path` is in: where it was looked for at first, out: where it is; holds 96 bytes. -ENODEV. */
+int sl_v4l2_find(const struct sl_v4l2_ops *ops, const struct sl_device_identity *wanted, char *path, struct sl_error *err);
+/* Of the device at dev->path. */
+void sl_v4l2_identify(const struct sl_v4l2 *dev, struct sl_device_identity *identity);
 
 /* v4l2_timings.c. `wish` NULL: takes what is set. Fills timings when the input has them. */
 int sl_v4l2_set_timings(struct sl_v4l2 *dev, const char *wish, struct sl_error *err);

@@ -6,10 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libv4l2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "capture/probe.h"
 #include "capture/v4l2_device.h"
 
 static int kernel_open(void *self, const char *path)
@@ -70,6 +74,43 @@ static void kernel_close(void *self, int fd)
     v4l2_close(fd);
 }
 
+static int kernel_node(void *self, unsigned n, char *path, size_t bytes)
+{
+    int ret = -ENOENT;
+    char **list;
+    int count = sl_probe_list(&list, NULL);
+
+    (void)self;
+    if (count < 0)
+        return count;
+    if (n < (unsigned)count)
+        ret = snprintf(path, bytes, "%s", list[n]) < (int)bytes ? 0 : -ENAMETOOLONG;
+    for (int i = 0; i < count; i++)
+        free(list[i]);
+    free(list);
+    return ret;
+}
+
+/* The path may be a link that udev made; sysfs knows the node by its kernel name. */
+static int kernel_node_index(void *self, const char *path)
+{
+    char *real = realpath(path, NULL);
+    char attribute[128];
+    FILE *file = NULL;
+    int index = -ENOENT;
+
+    (void)self;
+    if (real && snprintf(attribute, sizeof(attribute), "/sys/class/video4linux/%.64s/index", strrchr(real, '/') + 1) > 0)
+        file = fopen(attribute, "re");
+    if (file) {
+        if (fscanf(file, "%d", &index) != 1)
+            index = -ENODATA;
+        fclose(file);
+    }
+    free(real);
+    return index;
+}
+
 const struct sl_v4l2_ops sl_v4l2_kernel = {
     .open = kernel_open,
     .ioctl = kernel_ioctl,
@@ -77,4 +118,6 @@ const struct sl_v4l2_ops sl_v4l2_kernel = {
     .munmap = kernel_munmap,
     .poll_fd = kernel_poll_fd,
     .close = kernel_close,
+    .node = kernel_node,
+    .node_index = kernel_node_index,
 };

@@ -337,16 +337,6 @@ const struct sl_histogram *sl_recorder_write_us(const struct sl_recorder *r)
     return &r->write_us;
 }
 
-const struct sl_histogram *sl_recorder_submit_us(const struct sl_recorder *r)
-{
-    return &r->submit_us;
-}
-
-const struct sl_histogram *sl_recorder_durable_us(const struct sl_recorder *r)
-{
-    return &r->durable_us;
-}
-
 void sl_recorder_place(const struct sl_recorder *r, struct sl_recorder_place *place)
 {
     memset(place, 0, sizeof(*place));

@@ -131,8 +131,6 @@ bool sl_recorder_drained(const struct sl_recorder *recorder);
 
 uint64_t sl_recorder_counter(const struct sl_recorder *recorder, enum sl_recorder_counter which);
 const struct sl_histogram *sl_recorder_write_us(const struct sl_recorder *recorder); /* submit → completion */
-const struct sl_histogram *sl_recorder_submit_us(const struct sl_recorder *recorder);  /* dequeue → submit */
-const struct sl_histogram *sl_recorder_durable_us(const struct sl_recorder *recorder); /* dequeue → completion */
 /* Path of segment `number` (from 1), into buf; -ENOENT. Any thread. */
 int sl_recorder_segment_path(const struct sl_recorder *recorder, uint64_t number, char *buf, size_t bytes);
 const char *sl_recorder_ledger_path(const struct sl_recorder *recorder);

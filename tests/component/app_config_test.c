@@ -26,6 +26,8 @@ struct bad {
     const char *says;
 };
 
+#define EIGHT "eio@1,eio@2,eio@3,eio@4,eio@5,eio@6,eio@7,eio@8,"
+
 static const struct bad bad[] = {
     /* the whole */
     {"", NULL, "F:1:", "[record]: the section is missing"},
@@ -111,10 +113,11 @@ static const struct bad bad[] = {
     {PATTERN RECORD "[fault]\nstore = eio@-1\n", NULL, "F:6:", "when: out of range"},
     {PATTERN RECORD "[fault]\nstore = eio@1:0\n", NULL, "F:6:", "0 is no fault at all"},
     {PATTERN RECORD "[fault]\nstore = eio@1,,eio@2\n", NULL, "F:6:", "an empty place in the list"},
-    {PATTERN RECORD "[fault]\nsensor = stall@1s:1s\n", NULL, "F:6:", "no fault of this name here"},
-    {PATTERN RECORD
-     "[fault]\nstore = eio@1,eio@2,eio@3,eio@4,eio@5,eio@6,eio@7,eio@8,eio@9,eio@10,eio@11,eio@12,eio@13,eio@14,eio@15,eio@16,eio@17\n",
-     NULL, "F:6:", "more than 16 faults"},
+    {PATTERN RECORD "[fault]\nsensor = stall@1s:1s\n", NULL, "F:6:", "when: a whole number is needed"},
+    {PATTERN RECORD "[fault]\nsensor = unplug@10\n", NULL, "F:6:", "how long? write unplug@WHEN:500ms"},
+    {PATTERN RECORD "[fault]\nsensor = source_change@10:0x4\n", NULL, "F:6:", "to what size"},
+    {PATTERN RECORD "[fault]\nsensor = source_change@10:99999x4\n", NULL, "F:6:", "to what size: out of range"},
+    {PATTERN RECORD, "fault.store=" EIGHT EIGHT EIGHT EIGHT "eio@33", "--set", "more than 32 faults"},
     /* sections of other builds */
     {PATTERN RECORD "[stream preview]\nto = 10.0.0.1:5000\n", NULL, "F:5:", "[stream] asks for network streams, and this build has none"},
     {PATTERN RECORD "[branch x]\n", NULL, "F:5:", "[branch] asks for GStreamer branches, and this build has none"},
@@ -174,7 +177,7 @@ START_TEST(defaults_are_those_of_an_appliance)
     ck_assert(config.sensor.fps.num == 60 && config.sensor.fps.den == 1 && config.sensor.input == -1 && config.sensor.buffers == 8);
     ck_assert(!config.sensor.file && !config.sensor.dv_timings && !config.sensor.controls && config.sensor.memory == SL_MEMORY_AUTO);
     ck_assert(config.sensor.bad_frames == 0 && config.sensor.stall_timeout == 2 * SL_NS_PER_S && config.sensor.paced &&
-              !config.sensor.loop);
+              config.sensor.reopen && !config.sensor.loop);
     ck_assert(config.ring.depth_ns == SL_NS_PER_S && !config.ring.depth_slots && config.ring.hugepages == SL_HUGEPAGES_AUTO);
     ck_assert(config.record.enabled && config.record.segment_time == 60 * SL_NS_PER_S && !config.record.segment_size);
     ck_assert(config.record.queue_depth == 4 && config.record.checksum == SL_CHECKSUM_AUTO && config.record.sync == SL_SYNC_INTERVAL);
@@ -192,11 +195,12 @@ START_TEST(every_key_arrives)
     static const char text[] =
         "[sensor]\nname=hdmi-1\nsource=v4l2\ndevice=/dev/video3\nformat=auto\nsize=auto\nfps=auto\ninput=3\n"
         "dv_timings=1920x1080i59.94\ncontrols=Gain=0x10,h_flip=yes\nbuffers=16\nmemory=userptr\nbad_frames=drop\n"
-        "stall_timeout=250ms\n[ring]\ndepth=64\nhugepages=require\n[record]\ndir=/data\nsegment_time=none\n"
+        "stall_timeout=250ms\nreopen=no\n[ring]\ndepth=64\nhugepages=require\n[record]\ndir=/data\nsegment_time=none\n"
         "segment_size=3GiB\nqueue_depth=8\nchecksum=crc32\nsync=segment\nwhen_full=overwrite-oldest\nkeep_free=20GB\n"
         "prerecord=1.5s\ntrigger=/run/trigger\n[realtime]\ncapture_cpu=2\nwriter_cpu=3\npriority=50\nlock_memory=yes\n"
         "[fault]\nstore = stall@2s:500ms, eio@120, eio@130:3,enospc@200 ,short@50,late@60:300ms,eagain@10:5\n"
-        "sensor = gap@100:5,error@200:2,short@300,eio@400\n";
+        "sensor = gap@100:5,error@200:2,short@300,eio@400,stall@500:2,streamon@600:3,"
+        "unplug@700:1s,nosignal@800:20ms,source_change@900,source_change@910:1280x720\n";
     static const struct sl_store_fault store[] = {
         {SL_STORE_FAULT_STALL, 2000000000, 500000000},
         {SL_STORE_FAULT_EIO, 120, 1},
@@ -209,7 +213,13 @@ START_TEST(every_key_arrives)
     static const struct sl_sensor_fault sensor[] = {{SL_SENSOR_FAULT_GAP, 100, 5},
                                                     {SL_SENSOR_FAULT_ERROR_FLAG, 200, 2},
                                                     {SL_SENSOR_FAULT_SHORT, 300, 1},
-                                                    {SL_SENSOR_FAULT_EIO, 400, 1}};
+                                                    {SL_SENSOR_FAULT_EIO, 400, 1},
+                                                    {SL_SENSOR_FAULT_STALL, 500, 2},
+                                                    {SL_SENSOR_FAULT_STREAMON, 600, 3},
+                                                    {SL_SENSOR_FAULT_UNPLUG, 700, 1000000000},
+                                                    {SL_SENSOR_FAULT_NO_SIGNAL, 800, 20000000},
+                                                    {SL_SENSOR_FAULT_SOURCE_CHANGE, 900, 0},
+                                                    {SL_SENSOR_FAULT_SOURCE_CHANGE, 910, UINT64_C(1280) << 32 | 720}};
     struct sl_config c;
     struct sl_error err = {{0}};
 
@@ -220,6 +230,7 @@ START_TEST(every_key_arrives)
     ck_assert_str_eq(c.sensor.controls, "Gain=0x10,h_flip=yes");
     ck_assert(!c.sensor.format && c.sensor.width == 0 && c.sensor.height == 0 && c.sensor.fps.num == 0 && c.sensor.fps.den == 1);
     ck_assert(c.sensor.input == 3 && c.sensor.buffers == 16 && c.sensor.memory == SL_MEMORY_USERPTR && c.sensor.bad_frames == 1);
+    ck_assert(!c.sensor.reopen);
     ck_assert(c.sensor.stall_timeout == 250 * SL_NS_PER_MS && c.ring.depth_slots == 64 && !c.ring.depth_ns);
     ck_assert(c.ring.hugepages == SL_HUGEPAGES_REQUIRE && !c.record.segment_time && c.record.segment_size == INT64_C(3) << 30);
     ck_assert(c.record.queue_depth == 8 && c.record.checksum == SL_CHECKSUM_CRC32 && c.record.sync == SL_SYNC_SEGMENT);
@@ -243,7 +254,8 @@ END_TEST
 START_TEST(effective_values_are_a_config)
 {
     static const char text[] =
-        PATTERN "fps = 60000/1001\nname = x\n[ring]\ndepth = 1500ms\n" RECORD "sync = 90s\n[fault]\nstore = stall@2000ms:0.5s,eio@1:1\n";
+        PATTERN "fps = 60000/1001\nname = x\n[ring]\ndepth = 1500ms\n" RECORD "sync = 90s\n[fault]\nstore = stall@2000ms:0.5s,eio@1:1\n"
+                "sensor = unplug@60:100ms,stall@90,source_change@120:640x480,source_change@130\n";
     struct sl_config a, b;
     struct sl_error err = {{0}};
     char file[8192], value[SL_OPTION_VALUE_BYTES], again[SL_OPTION_VALUE_BYTES];

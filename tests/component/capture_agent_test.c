@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "capture/script.h"
 #include "support/alloc_trap.h"
 #include "support/capture_rig.h"
 #include "support/suite.h"
@@ -526,6 +527,8 @@ END_TEST
 
 /* --- scripted faults over the pattern ------------------------------------------------------------------------------------ */
 
+static struct sl_sensor_script g_script;
+
 static struct sl_books run_pattern(const struct sl_sensor_fault *fault, unsigned faults, bool drop, uint64_t frames, int *result)
 {
     struct sl_capture_cfg cfg = {.source = SL_SOURCE_PATTERN,
@@ -536,8 +539,8 @@ static struct sl_books run_pattern(const struct sl_sensor_fault *fault, unsigned
                                  .buffers = 4,
                                  .frame_limit = frames,
                                  .drop_bad_frames = drop,
-                                 .fault = fault,
-                                 .faults = faults};
+                                 .script = &g_script};
+    sl_sensor_script_init(&g_script, fault, faults);
     rig_start(&g_rig, &cfg, 8);
     *result = 0;
     for (uint64_t i = 0; i < 2 * frames && *result >= 0; i++) {

@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -413,7 +414,7 @@ static int query_capabilities(struct fake_v4l2 *fake, struct v4l2_capability *ca
 {
     strcpy((char *)cap->driver, "fake");
     strcpy((char *)cap->card, "Fake camera");
-    strcpy((char *)cap->bus_info, "platform:fake.0");
+    snprintf((char *)cap->bus_info, sizeof(cap->bus_info), "%s", fake->bus);
     cap->device_caps = fake->capabilities;
     cap->capabilities = fake->capabilities | V4L2_CAP_DEVICE_CAPS;
     return 0;
@@ -561,7 +562,7 @@ static int fake_open(void *self, const char *path)
 {
     struct fake_v4l2 *fake = self;
 
-    if (strcmp(path, "/dev/fake"))
+    if (strcmp(path, fake->node))
         return -ENOENT;
     fake->open_count++;
     return FAKE_FD;
@@ -599,6 +600,23 @@ static void fake_munmap(void *self, void *start, size_t bytes)
         fake->mapped--;
 }
 
+static int fake_node(void *self, unsigned n, char *path, size_t bytes)
+{
+    const struct fake_v4l2 *fake = self;
+
+    if (n > 0)
+        return -ENOENT;
+    snprintf(path, bytes, "%s", fake->node);
+    return 0;
+}
+
+static int fake_node_index(void *self, const char *path)
+{
+    (void)self;
+    (void)path;
+    return -ENOENT;
+}
+
 static int fake_poll_fd(void *self, int fd)
 {
     return fd == FAKE_FD ? ((struct fake_v4l2 *)self)->event_fd : -1;
@@ -616,7 +634,11 @@ void fake_init(struct fake_v4l2 *fake)
                                      .mmap = fake_mmap,
                                      .munmap = fake_munmap,
                                      .poll_fd = fake_poll_fd,
-                                     .close = fake_close};
+                                     .close = fake_close,
+                                     .node = fake_node,
+                                     .node_index = fake_node_index};
+    strcpy(fake->node, "/dev/fake");
+    strcpy(fake->bus, "platform:fake.0");
     fake->capabilities = V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_STREAMING;
     fake->memories = 1 << V4L2_MEMORY_MMAP | 1 << V4L2_MEMORY_USERPTR | 1 << V4L2_MEMORY_DMABUF;
     memcpy(fake->fourcc, fourcc, sizeof(fourcc));

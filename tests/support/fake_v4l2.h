@@ -71,6 +71,7 @@ struct fake_v4l2 {
     /* how it lies */
     struct fake_fail fail[FAKE_MAX_FAILS];
     void (*hook)(struct fake_v4l2 *fake, unsigned long request, void *arg); /* after an ioctl that worked */
+    char node[64], bus[32];                                                 /* where it is; a test may move it */
     /* what it is doing */
     int open_count;
     int mapped;

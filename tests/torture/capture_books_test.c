@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "capture/script.h"
 #include "support/capture_rig.h"
 #include "support/suite.h"
 
@@ -60,6 +61,7 @@ static void check_taken(unsigned from, uint64_t *next)
 static void one_run(void)
 {
     struct sl_sensor_fault fault[8];
+    struct sl_sensor_script script;
     uint64_t frames = 200 + below(2000);
     unsigned slots = 1 + (unsigned)below(40);
     struct sl_capture_cfg cfg = {.source = SL_SOURCE_PATTERN,
@@ -71,12 +73,12 @@ static void one_run(void)
                                  .frame_limit = frames,
                                  .drop_bad_frames = below(2),
                                  .unpaced = below(4) == 0,
-                                 .fault = fault,
-                                 .faults = (unsigned)below(8)};
+                                 .script = &script};
     uint64_t next = 0;
     int ret = 0;
 
     random_faults(fault, 8, frames);
+    sl_sensor_script_init(&script, fault, (unsigned)below(8));
     rig_init(&g_rig);
     rig_start(&g_rig, &cfg, slots);
     while (ret >= 0) {
@@ -145,6 +147,7 @@ static void *consume(void *arg)
 START_TEST(books_balance_between_threads)
 {
     struct sl_sensor_fault fault = {.kind = SL_SENSOR_FAULT_GAP, .frame = 50, .count = 5};
+    struct sl_sensor_script script;
     struct sl_capture_cfg cfg = {.source = SL_SOURCE_PATTERN,
                                  .pixel_format = "UYVY",
                                  .width = 64,
@@ -153,13 +156,13 @@ START_TEST(books_balance_between_threads)
                                  .buffers = 3,
                                  .frame_limit = 600,
                                  .unpaced = _i == 1,
-                                 .fault = &fault,
-                                 .faults = 1};
+                                 .script = &script};
     struct sl_runner_cfg runner_cfg = {.cpu = -1};
     struct sl_runner *runner;
     struct consumer consumer = {.state = seed("capture_books threads")};
     int result = 0;
 
+    sl_sensor_script_init(&script, &fault, 1);
     rig_init(&g_rig);
     g_rig.deps.clock = &sl_clock_system;
     rig_start(&g_rig, &cfg, 6);
