@@ -148,7 +148,8 @@ make_data_disk() {
 
 # Becomes the emulator. $@: what to do with the console.
 start_qemu() {
-    exec qemu-system-aarch64 -M virt -accel tcg,thread=multi -cpu cortex-a53 -smp 2 -m "$memory_mib" -nodefaults -display none -no-reboot \
+    ((EUID)) || chrt -r -p 1 "$BASHPID" # a board has its cores to itself
+    exec qemu-system-aarch64 -M virt -accel tcg,thread=single -icount shift=0,sleep=on,align=off -cpu cortex-a53 -smp 2 -m "$memory_mib" -nodefaults -display none -no-reboot \
         -kernel "$cache/kernel-$kernel/vmlinuz" -initrd "$cache/initrd-$kernel" \
         -append "console=ttyAMA0 panic=-1 quiet hugepagesz=32M hugepages=12 hugepagesz=2M hugepages=40 cma=256M" \
         -drive "if=none,id=root,file=$cache/root.img,format=raw,readonly=on" -device virtio-blk-pci,drive=root,serial=root \

@@ -51,17 +51,18 @@ row() {
 need_sluice() { [[ -x $SLUICE ]] || skip "no sluice binary was built"; }
 
 # record_config FILE DIR [LINE…]: a config for the HDMI input. A LINE "section.key=value" adds or replaces one. No checksum: the
-# carry-less multiplication it is made of costs an emulated core far more than a real one; 15-checksum has it on.
+# carry-less multiplication it is made of costs an emulated core far more than a real one; 15-checksum has it on. Real-time priority, because vivid skips a frame when a
+# thread that holds the device's lock waits for a CPU too long.
 record_config() {
     local file=$1 dir=$2 line section key
     shift 2
     declare -A value=(
         [sensor.source]=v4l2 [sensor.device]=/dev/video0 [sensor.input]=3 [sensor.dv_timings]=1920x1080p60
         [sensor.format]=YUYV [sensor.size]=1920x1080 [sensor.fps]=60 [sensor.memory]=auto
-        [ring.depth]=1s [record.dir]=$dir [record.checksum]=none
+        [ring.depth]=1s [record.dir]=$dir [record.checksum]=none [realtime.priority]=10
     )
     for line in "$@"; do value[${line%%=*}]=${line#*=}; done
-    for section in sensor ring record; do
+    for section in sensor ring record realtime; do
         echo "[$section]"
         for key in "${!value[@]}"; do
             if [[ $key == "$section".* ]]; then echo "${key#*.} = ${value[$key]}"; fi
