@@ -30,11 +30,12 @@ struct run_args {
 
 static const char *const source_names[] = {"v4l2", "pattern", "replay"};
 
-static const char usage[] = "usage: sluice run CONFIG [--seconds S] [--frames N] [--set SECTION.KEY=VALUE]... [--summary FILE|-]\n\n"
-                            "Records the sensor until --seconds or --frames of its time grid have passed, or a signal comes.\n"
-                            "  SIGINT, SIGTERM  orderly end: every queued frame is written; a second one gives the queued frames up\n"
-                            "  SIGUSR1, SIGUSR2 start and stop keeping frames, with [record] prerecord\n"
-                            "  --summary        the account of the run as JSON, into a file or to the standard output\n";
+static const char usage[] =
+    "usage: sluice run CONFIG [--seconds S] [--frames N] [--set SECTION.KEY=VALUE]... [--summary FILE|-]\n\n"
+    "Records the sensor until --seconds or --frames of its time grid have passed, or a signal comes.\n"
+    "  SIGINT, SIGTERM, SIGHUP  orderly end: every queued frame is written; a second one gives the queued frames up\n"
+    "  SIGUSR1, SIGUSR2 start and stop keeping frames, with [record] prerecord\n"
+    "  --summary        the account of the run as JSON, into a file or to the standard output\n";
 
 static int parse_seconds(const char *text, int64_t *out_ns)
 {
@@ -259,6 +260,10 @@ static int run(const struct run_args *args, const struct sl_config *config)
                                        .trigger = &trigger,
                                        .status = isatty(STDERR_FILENO)};
 
+    if (args->summary_path && sl_summary_writable(args->summary_path, &err) < 0) {
+        sl_log(SL_LOG_ERROR, "%s", err.text);
+        return SL_EXIT_FAILED;
+    }
     sl_sensor_script_init(&script, config->fault.sensor, config->fault.sensors); /* a config holds no more than a script may */
     if (config->realtime.lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) < 0) {
         sl_fail(&err, -errno, "realtime: mlockall: %s; raise the memory-lock limit (ulimit -l) or set lock_memory = no", strerror(errno));

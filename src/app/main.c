@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,8 +33,16 @@ static void print_usage(FILE *to)
           to);
 }
 
+/* A pipe whose reader went away, or a file at its size limit, is an error of that write and no end of the process. */
+static void ignore_write_signals(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 int main(int argc, char **argv)
 {
+    ignore_write_signals();
     if (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))) {
         print_usage(stdout);
         return SL_EXIT_OK;

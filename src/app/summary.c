@@ -2,9 +2,12 @@
 #include "app/summary.h"
 
 #include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/build_info.h"
@@ -101,35 +104,75 @@ json_t *sl_summary_failed_json(const struct sl_run_facts *facts)
                      "reason", facts->reason, "error", facts->error);
 }
 
-int sl_summary_write(json_t *summary, const char *path, struct sl_error *err)
+static int dump(json_t *summary, FILE *file)
 {
-    char temporary[4096];
-    int code = 0;
+    errno = 0;
+    if (json_dumpf(summary, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0 || fputc('\n', file) == EOF || fflush(file) == EOF)
+        return errno ? -errno : -EIO;
+    return 0;
+}
 
-    if (!strcmp(path, "-")) {
-        if (json_dumpf(summary, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0 || putchar('\n') == EOF || fflush(stdout) == EOF)
-            return sl_fail(err, -EIO, "summary: cannot write to the standard output");
-        return 0;
-    }
-    if (snprintf(temporary, sizeof temporary, "%s.part", path) >= (int)sizeof temporary)
-        return sl_fail(err, -ENAMETOOLONG, "summary: the path is too long");
-    FILE *file = fopen(temporary, "we");
+static int dump_to(json_t *summary, const char *path)
+{
+    FILE *file = fopen(path, "we");
+    int code;
 
-    if (!file) {
-        code = -errno;
-        return sl_fail(err, code, "summary %s: %s", temporary, strerror(-code));
-    }
-    if (json_dumpf(summary, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0 || fputc('\n', file) == EOF)
-        code = -EIO;
+    if (!file)
+        return -errno;
+    code = dump(summary, file);
     if (fclose(file) == EOF && code == 0)
         code = -errno;
+    return code;
+}
+
+/* Beside the file and then over it, so that no reader finds half of it. */
+static int replace(json_t *summary, const char *path)
+{
+    char temporary[PATH_MAX];
+    int code;
+
+    if (snprintf(temporary, sizeof temporary, "%s.part", path) >= (int)sizeof temporary)
+        return -ENAMETOOLONG;
+    code = dump_to(summary, temporary);
     if (code == 0 && rename(temporary, path) < 0)
         code = -errno;
-    if (code < 0) {
+    if (code < 0)
         unlink(temporary);
-        return sl_fail(err, code, "summary %s: %s", path, strerror(-code));
-    }
-    return 0;
+    return code;
+}
+
+int sl_summary_write(json_t *summary, const char *path, struct sl_error *err)
+{
+    char target[PATH_MAX];
+    struct stat status;
+    int code;
+
+    if (!strcmp(path, "-"))
+        code = dump(summary, stdout);
+    else if (!stat(path, &status) && !S_ISREG(status.st_mode))
+        code = dump_to(summary, path); /* a device or a pipe stays what it is */
+    else
+        code = replace(summary, realpath(path, target) ? target : path);
+    return code < 0 ? sl_fail(err, code, "summary %s: %s", path, strerror(-code)) : 0;
+}
+
+int sl_summary_writable(const char *path, struct sl_error *err)
+{
+    char folder[PATH_MAX];
+    struct stat status;
+    int code = 0;
+
+    if (!strcmp(path, "-"))
+        return 0;
+    if (snprintf(folder, sizeof folder, "%s", path) >= (int)sizeof folder)
+        code = -ENAMETOOLONG;
+    else if (!stat(path, &status) && S_ISDIR(status.st_mode))
+        code = -EISDIR;
+    else if (stat(path, &status) < 0 || S_ISREG(status.st_mode))
+        code = access(dirname(folder), W_OK) < 0 ? -errno : 0;
+    else
+        code = access(path, W_OK) < 0 ? -errno : 0;
+    return code < 0 ? sl_fail(err, code, "summary %s: %s", path, strerror(-code)) : 0;
 }
 
 void sl_summary_print(const struct sl_account *account, const struct sl_run_facts *facts, FILE *to)

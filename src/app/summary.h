@@ -31,8 +31,10 @@ json_t *sl_frames_json(const struct sl_account *account);
 /* True when the payload goes from the sensor's memory to the disk without the CPU touching it. */
 bool sl_summary_zero_copy(const struct sl_account *account);
 
-/* Writes the summary to `path` ("-": stdout), whole or not at all. */
+/* Writes the summary to `path` ("-": stdout). A file is written whole or not at all, a device or pipe as it is. */
 int sl_summary_write(json_t *summary, const char *path, struct sl_error *err);
+/* Whether that can be expected to work, before there is anything to write. 0 or a negative errno. */
+int sl_summary_writable(const char *path, struct sl_error *err);
 
 /* A few lines for a person. */
 void sl_summary_print(const struct sl_account *account, const struct sl_run_facts *facts, FILE *to);

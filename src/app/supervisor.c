@@ -62,6 +62,7 @@ int sl_supervisor_signals(void)
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP); /* its terminal is gone; under nohup it is ignored, and does not come */
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGUSR2);
     int code = pthread_sigmask(SIG_BLOCK, &set, NULL);

@@ -28,7 +28,7 @@ struct sl_supervisor {
     struct sl_pipeline *pipeline; /* the first one, open and not started; closed when sl_supervise returns */
     struct sl_ledger *ledger;
     struct sl_trigger *trigger;
-    int signal_fd;         /* signalfd of SIGINT, SIGTERM, SIGUSR1, SIGUSR2 */
+    int signal_fd;         /* signalfd of SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 */
     bool status;           /* one status line a second on stderr */
     int64_t time_limit_ns; /* wall-clock guard: ends a run whose sensor is silent; 0: none */
 };

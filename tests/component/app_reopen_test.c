@@ -196,7 +196,7 @@ START_TEST(twenty_unplugs_are_twenty_gaps)
         ck_assert_int_eq(run_number(run_line("segment_close", i), "frames"), MADE);
     check_books(UNPLUGS);
     print_recovery();
-    ck_assert_uint_le(g_late.fds, g_early.fds);
+    ck_assert_uint_le(g_late.fds, g_early.fds + 2); /* a file may be open in one moment and not in the other; a leak is one an outage */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* these keep what was freed; the first looks for leaks itself */
     ck_assert_int_le(g_late.kib, g_early.kib + 4096);
 #endif

@@ -12,7 +12,7 @@ run_until() { # CONFIG SUMMARY SIGNAL SECONDS
     wait "$pid"
 }
 
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
     mkdir -p "$scratch/$signal"
     pattern_config "$scratch/$signal.ini" "$scratch/$signal"
     run_until "$scratch/$signal.ini" "$scratch/$signal.json" "$signal" 1.5
@@ -21,6 +21,28 @@ for signal in INT TERM; do
         equal "$status $(field "$scratch/$signal.json" '"\(.frames.recorded == .frames.expected) \(.frames.balanced) \(.frames.recorded > 60)"')" "0 true true true"
     check "signal-$signal-file" "whole" verified "$scratch/$signal"/*.mkv
 done
+
+# Whoever read the messages is gone: the run goes on, and the books say what the messages would have said.
+mkdir -p "$scratch/deaf"
+pattern_config "$scratch/deaf.ini" "$scratch/deaf" "[fault]
+sensor = gap@30:1, gap@60:1"
+{
+    "$sluice" run "$scratch/deaf.ini" --seconds 2 --summary "$scratch/deaf.json" 2>&1
+    echo $? >"$scratch/deaf.status"
+} | true
+check signal-pipe "exit $(<"$scratch/deaf.status")" \
+    equal "$(<"$scratch/deaf.status") $(field "$scratch/deaf.json" '"\(.frames.expected) \(.frames.recorded) \(.frames.lost.sensor_gap)"')" "3 120 118 2"
+
+# A summary goes into a pipe that is there, and is refused a folder before anything is recorded.
+mkfifo "$scratch/pipe"
+timeout 20 cat "$scratch/pipe" >"$scratch/piped.json" &
+"$sluice" run "$scratch/deaf.ini" --frames 20 --summary "$scratch/pipe" >/dev/null 2>&1
+wait "$!"
+check summary-pipe "$(field "$scratch/piped.json" .frames.recorded) frames" equal "$(test -p "$scratch/pipe" && field "$scratch/piped.json" .frames.recorded)" 20
+mkdir -p "$scratch/none"
+pattern_config "$scratch/none.ini" "$scratch/none"
+"$sluice" run "$scratch/none.ini" --frames 20 --summary "$scratch" >/dev/null 2>&1
+check summary-folder "refused at the start" equal "$? $(find "$scratch/none" -type f | wc -l)" "1 0"
 
 # The disk stands still when the second signal comes: the frames that wait are given up and counted.
 mkdir -p "$scratch/twice"
