@@ -28,7 +28,7 @@ source = pattern
 format = ${format:-YUYV}
 size = ${size:-640x360}
 fps = ${fps:-60}
-buffers = 8
+buffers = ${buffers:-30}
 [ring]
 depth = ${depth:-1s}
 [record]

@@ -19,8 +19,9 @@ store = stall@1s:1500ms"
 status=$?
 late=$(field "$scratch/long.json" .frames.lost.disk_late)
 other=$(field "$scratch/long.json" '([.frames.lost[]]|add) - .frames.lost.disk_late')
-# 90 frames fall due in 1.5 s and the recorder may hold 60 of them. In real time the stall's ends fall between two frames: ± 2.
+# 90 frames fall due in 1.5 s and the recorder may hold 60 of them. In real time its ends fall between two frames, and a busy
+# machine is late: ± 5. (Exactly: writer_recorder_test, with a clock of its own.)
 check stall-1.5s "ring 60 frames, stall 90 frames: exit $status, disk_late $late, other causes $other" \
-    equal "$status $other $(field "$scratch/long.json" .frames.balanced) $((late >= 28 && late <= 32))" "3 0 true 1"
+    equal "$status $other $(field "$scratch/long.json" .frames.balanced) $((late >= 25 && late <= 35))" "3 0 true 1"
 check stall-files "what was recorded is whole" verified "$scratch"/short/*.mkv "$scratch"/long/*.mkv
 finish
