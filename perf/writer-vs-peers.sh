@@ -5,7 +5,7 @@
 #
 #   --pairs N    pairs for each peer (7); the table has medians of the pairs' ratios
 #   --frames N   frames in a run (1200: 5 GB)
-#   --peers A,B  of fio, gst-filesink, gst-matroska, ffmpeg-raw, ffmpeg-mkv, dd-direct (all)
+#   --peers A,B  of fio, sluice-crc32, gst-filesink, gst-matroska, ffmpeg-raw, ffmpeg-mkv, dd-direct (all)
 #   --trial      keep no results
 #
 # Every run ends durable: fio, dd and the writer by themselves, the others with sync(1) within the measured time. fio and the writer are
@@ -18,7 +18,7 @@ name=writer-vs-peers arguments=$*
 # shellcheck source=perf/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-pairs=7 frames=1200 peers=fio,gst-filesink,gst-matroska,ffmpeg-raw,ffmpeg-mkv,dd-direct
+pairs=7 frames=1200 peers=fio,sluice-crc32,gst-filesink,gst-matroska,ffmpeg-raw,ffmpeg-mkv,dd-direct
 while (($#)); do
     case $1 in
     --pairs | --frames | --peers)
@@ -38,7 +38,7 @@ fio_best=()
 
 durable() { "$@" && sync "$work/f"; }
 
-run_sluice() { "$sluice" bench writer --dir "$work" --frames "$frames"; }
+run_sluice() { "$sluice" bench writer --dir "$work" --frames "$frames" "$@"; }
 
 run_fio() {
     fio --name=w --filename="$work/f" --ioengine=io_uring --rw=write --bs=4m --size=$((slots * 4))m --direct=1 --fixedbufs \
@@ -50,6 +50,7 @@ run_peer() {
     local fake=(fakesrc "num-buffers=$frames" sizetype=fixed "sizemax=$frame_bytes")
     case $1 in
     fio) run_fio "${fio_best[@]}" ;;
+    sluice-crc32) run_sluice --checksum crc32 ;;
     gst-filesink) durable gst-launch-1.0 -q "${fake[@]}" ! filesink location="$work/f" ;;
     gst-matroska)
         durable gst-launch-1.0 -q "${fake[@]}" ! rawvideoparse format=yuy2 width=1920 height=1080 framerate=60/1 ! matroskamux ! \
@@ -167,7 +168,7 @@ done
     if [[ $others ]]; then
         printf '\nOther recorders, from the start to the end of the process:\n'
         # shellcheck disable=SC2086 # a list of names
-        table '^(gst|ffmpeg|dd)' $others
+        table '^(sluice|gst|ffmpeg|dd)' $others
     fi
 } | report "$name.md"
 { echo 'peer,pair,tool,wall_s,user_s,sys_s'; cat "$csv"; } | report "$name.csv" >/dev/null
