@@ -179,6 +179,22 @@ int sl_files_oldest(int dir_fd, const char *name, const char *stamp, uint64_t ke
     }
 }
 
+uint64_t sl_files_bytes(int dir_fd, const char *name)
+{
+    DIR *dir = open_listing(dir_fd);
+    const struct dirent *entry;
+    struct sl_file_id id;
+    struct stat status;
+    uint64_t bytes = 0;
+
+    while (dir && (entry = readdir(dir)))
+        if (sl_files_parse(entry->d_name, name, "", &id) && !fstatat(dir_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW))
+            bytes += (uint64_t)status.st_blocks * 512;
+    if (dir)
+        closedir(dir);
+    return bytes;
+}
+
 unsigned sl_files_clean(int dir_fd, const char *name, const char *stamp, void (*say)(void *context, const char *file), void *context)
 {
     DIR *dir = open_listing(dir_fd);

@@ -30,6 +30,8 @@ int sl_files_taken(int dir_fd, const char *name, const char *stamp);
 /* The oldest recording of `name` that is not of run `stamp` with a number from `keep_from` on, and that nobody is writing. Opened for
  * writing and locked: returns the descriptor, file name in `out`; -ENOENT: there is none. */
 int sl_files_oldest(int dir_fd, const char *name, const char *stamp, uint64_t keep_from, struct sl_file_id *id, char *out, size_t bytes);
+/* What all recordings of `name` take on the disk. */
+uint64_t sl_files_bytes(int dir_fd, const char *name);
 /* The parts of a recording's file name; false: it is not called as one. `name` has room for `bytes`. */
 bool sl_files_split(const char *file, char *name, size_t bytes, struct sl_file_id *id);
 /* Removes `.next` and `.gone` files of `name`, and of run `stamp` only unless that is NULL, that an earlier process left behind: those that

@@ -55,9 +55,10 @@ static void reply(struct sl_housekeeper *h, const struct sl_house_reply *message
 
 /* -- Room --------------------------------------------------------------------------------------------------------------- */
 
+/* Number of the oldest file of this run that must stay: those in use, and the newest when none is. */
 static uint64_t oldest_in_use(const struct sl_housekeeper *h)
 {
-    uint64_t oldest = h->next_number;
+    uint64_t oldest = h->next_number - 1;
 
     for (unsigned i = 0; i < SL_STORE_FILES; i++)
         if (h->in_use[i] && h->segment[i].number < oldest)

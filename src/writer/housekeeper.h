@@ -72,6 +72,8 @@ struct sl_room {
     uint64_t freed_bytes;
 };
 
+/* What a run that removes old recordings can fill: the room there is, and what those of its name take. */
+uint64_t sl_room_capacity(const struct sl_run *run);
 /* In all three: recordings of this run from number keep_from on are in use. */
 /* 0: there is room for `bytes` beside keep_free. -EAGAIN: not yet, but some was made. -ENOSPC: no, and none can or may be made. */
 int sl_room_make(struct sl_room *room, const struct sl_run *run, uint64_t bytes, uint64_t keep_from);

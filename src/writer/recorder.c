@@ -249,6 +249,8 @@ int sl_recorder_open_with(struct sl_recorder **out, const struct sl_recorder_cfg
         fill_void_pages(r);
         sl_layout_header_template(&r->run.layout, r->header_template);
         sl_run_size(&r->run);
+        if (r->run.cfg.when_full == SL_WHEN_FULL_OVERWRITE_OLDEST)
+            sl_run_fit(&r->run, sl_room_capacity(&r->run));
         rc = open_house(r, err);
     }
     if (rc < 0) {

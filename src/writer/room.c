@@ -27,6 +27,13 @@ static int room_left(const struct sl_run *run, uint64_t *bytes)
     return rc;
 }
 
+uint64_t sl_room_capacity(const struct sl_run *run)
+{
+    uint64_t left = 0;
+
+    return room_left(run, &left) < 0 ? 0 : left + sl_files_bytes(run->dir_fd, run->name);
+}
+
 static bool begin(struct sl_room *room, const struct sl_run *run, uint64_t keep_from)
 {
     char file[SL_FILE_NAME_BYTES - sizeof(".gone")];

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static const uint64_t chunk_max_bytes = 256ULL << 20;
-enum { CHUNK_MAX_SLOTS = 1024, AHEAD_MAX_SLOTS = 64, AHEAD_SPARE_SLOTS = 8 };
+enum { CHUNK_MAX_SLOTS = 1024, AHEAD_MAX_SLOTS = 64, AHEAD_SPARE_SLOTS = 8, CAPACITY_SHARES = 24 };
 
 uint64_t sl_slots_in(const struct sl_layout *layout, uint64_t file_bytes)
 {
@@ -58,6 +58,22 @@ void sl_run_size(struct sl_run *run)
     if (run->initial_bytes > run->limit_bytes)
         run->initial_bytes = run->limit_bytes;
     run->rotates = run->cfg.segment_time_ns > 0 || run->cfg.segment_bytes > 0 || run->cfg.prerecord_ns > 0;
+}
+
+void sl_run_fit(struct sl_run *run, uint64_t capacity_bytes)
+{
+    uint64_t slot_bytes = run->layout.slot_bytes;
+    uint64_t share = capacity_bytes / CAPACITY_SHARES / slot_bytes;
+    uint64_t least = run->cfg.queue_depth + AHEAD_SPARE_SLOTS;
+
+    if (run->ahead_slots > share)
+        run->ahead_slots = share > least ? share : least;
+    if (share < 4)
+        share = 4;
+    if (run->chunk_bytes > share * slot_bytes)
+        run->chunk_bytes = share * slot_bytes;
+    if (run->initial_bytes > run->ahead_slots * slot_bytes + run->chunk_bytes)
+        run->initial_bytes = run->ahead_slots * slot_bytes + run->chunk_bytes;
 }
 
 static int system_free_bytes(void *self, int dir_fd, uint64_t *bytes)

@@ -95,5 +95,7 @@ uint64_t sl_slots_in(const struct sl_layout *layout, uint64_t file_bytes);
 
 /* Fills ahead, chunk, initial and the limits from cfg and layout. */
 void sl_run_size(struct sl_run *run);
+/* Makes chunk, initial and ahead so small that a disk of that capacity holds mainly frames, and no room made for what is to come. */
+void sl_run_fit(struct sl_run *run, uint64_t capacity_bytes);
 
 #endif

@@ -34,6 +34,17 @@ when_full = overwrite-oldest"
         equal "$status $(field "$scratch/wrap.json" '"\(.frames.recorded) \(.frames.balanced)"')" "0 2800 true"
     removed=$(grep -c segment_removed "$scratch"/small/*.ledger)
     check disk-full-overwrite-files "$removed segments removed, the rest whole and without a gap between them" verified "$scratch"/small/*.mkv
+
+    # Many short files on a disk that is smaller than what a large one lets a file grow by at once: only the oldest go.
+    small_disk 200
+    size=640x480 fps=200 pattern_config "$scratch/short.ini" "$scratch/small" "segment_time = 100ms
+when_full = overwrite-oldest"
+    "$sluice" run "$scratch/short.ini" --set ring.depth=64 --frames 440 --summary "$scratch/short.json" >/dev/null 2>&1
+    status=$?
+    kept=$(for file in "$scratch"/small/*.mkv; do "$sluice" show --json "$file" | jq .frames; done | awk '{ sum += $1 } END { print sum + 0 }')
+    check disk-short-files "exit $status, $(field "$scratch/short.json" .frames.recorded) recorded, $kept of the last kept" \
+        equal "$((kept >= 100)) $(tail -n 1 "$scratch"/small/*.ledger | jq -r .event) $("$sluice" show --json "$(ls "$scratch"/small/*.mkv | tail -n 1)" | jq .last)" "1 stop 439"
+    check disk-short-files-whole "whole" verified "$scratch"/small/*.mkv
     cleanup
     mounted=
 else
