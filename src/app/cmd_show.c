@@ -52,8 +52,9 @@ static void read_contents(struct sl_recording *recording, struct contents *conte
     sl_audit_init(&contents->audit, contents->info->segment == 1);
     for (uint64_t slot = 0; slot < contents->info->slots; slot++) {
         struct sl_frame_record record;
+        enum sl_slot_verdict verdict = sl_recording_slot(recording, slot, false, &record);
 
-        switch (sl_recording_slot(recording, slot, false, &record)) {
+        switch (verdict) {
         case SL_SLOT_GOOD:
         case SL_SLOT_UNPROVEN:
             add_frame(contents, &record);
@@ -68,7 +69,7 @@ static void read_contents(struct sl_recording *recording, struct contents *conte
             contents->damaged++;
             break;
         }
-        sl_audit_hole(&contents->audit);
+        sl_audit_hole(&contents->audit, verdict == SL_SLOT_EMPTY && sl_recording_must_hold(recording, slot));
     }
 }
 
@@ -160,7 +161,9 @@ static void show_state(const struct contents *contents, const char *path)
 {
     const struct sl_recording_info *info = contents->info;
 
-    if (info->finished && !contents->torn && !contents->damaged)
+    if (!contents->frames && !contents->damaged && !(info->finished && contents->torn))
+        printf("state     no %sframe in it; unless a run is still writing it, it can be deleted\n", contents->torn ? "whole " : "");
+    else if (info->finished && !contents->torn && !contents->damaged && !sl_audit_unexplained(&contents->audit))
         puts("state     whole");
     else if (info->finished)
         printf("state     damaged; \"sluice verify %s\" says where\n", path);

@@ -13,9 +13,10 @@ void sl_audit_init(struct sl_audit *audit, bool from_start)
     audit->last.monotonic_ns = INT64_MIN;
 }
 
-void sl_audit_hole(struct sl_audit *audit)
+void sl_audit_hole(struct sl_audit *audit, bool must_hold)
 {
     audit->pending_holes++;
+    audit->pending_explaining += !must_hold;
     audit->holes++;
 }
 
@@ -75,7 +76,7 @@ static unsigned check_step(struct sl_audit *audit, const struct sl_frame_record 
     if (record->monotonic_ns <= audit->last.monotonic_ns)
         faults |= SL_AUDIT_TIME;
     missing = gap->count - gap->paused;
-    missing -= min_u64(missing, gap->holes);
+    missing -= min_u64(missing, audit->pending_explaining);
     if (missing > booked)
         gap->unbooked = missing - booked;
     audit->missing += gap->count - gap->paused;
@@ -95,7 +96,7 @@ unsigned sl_audit_frame(struct sl_audit *audit, const struct sl_frame_record *re
         faults = SL_AUDIT_BALANCE;
     audit->frames++;
     audit->started = true;
-    audit->pending_holes = 0;
+    audit->pending_holes = audit->pending_explaining = 0;
     if (!(faults & SL_AUDIT_NUMBER))
         audit->last = *record;
     return faults;

@@ -13,7 +13,8 @@
  *
  * What was lost before the disk is booked by the next frame's record. A write that fails after later frames were already on
  * their way leaves a slot without a frame (a hole) and is booked a few frames later, or never when the run was killed; so a hole
- * explains one missing frame by itself, and a booking that comes without a missing frame explains a hole.
+ * explains one missing frame by itself, and a booking that comes without a missing frame explains a hole. A hole that must have
+ * held a frame, as later pages say, explains none.
  */
 
 enum sl_audit_fault {
@@ -30,7 +31,7 @@ struct sl_audit_gap {
     uint64_t booked[SL_LOSS_COUNT];
     uint64_t holes;       /* slots between the two that hold no frame */
     uint64_t paused;      /* of `count`: not expected, as nothing was to be recorded then */
-    uint64_t unbooked;    /* of `count`: neither booked, nor paused, nor in a hole */
+    uint64_t unbooked;    /* of `count`: neither booked, nor paused, nor in a hole that explains it */
     int64_t monotonic_ns; /* of the frame after the gap */
 };
 
@@ -45,7 +46,7 @@ void sl_marked_add(struct sl_marked *marked, const struct sl_frame_record *recor
 struct sl_audit {
     bool started;
     struct sl_frame_record last;
-    uint64_t pending_holes;
+    uint64_t pending_holes, pending_explaining;
     uint64_t frames;
     uint64_t missing;
     uint64_t holes;
@@ -56,7 +57,7 @@ struct sl_audit {
 
 /* `from_start`: the first frame fed is the first of the run, so that what its books hold was lost before it. */
 void sl_audit_init(struct sl_audit *audit, bool from_start);
-void sl_audit_hole(struct sl_audit *audit);
+void sl_audit_hole(struct sl_audit *audit, bool must_hold);
 /* Returns enum sl_audit_fault bits; *gap->count, booked and holes are all zero when the frame follows directly. */
 unsigned sl_audit_frame(struct sl_audit *audit, const struct sl_frame_record *record, struct sl_audit_gap *gap);
 /* After the last frame: frames missing without a trace, and bookings for which nothing is missing. */

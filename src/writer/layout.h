@@ -76,8 +76,7 @@ struct sl_stream_record {
     char description[256]; /* likewise */
 };
 
-/* 512 bytes. */
-void sl_stream_record_encode(const struct sl_stream_record *record, uint8_t *bytes);
+void sl_stream_record_encode(const struct sl_stream_record *record, uint8_t *bytes); /* 512 bytes */
 /* -EBADMSG: magic, version, CRC or a number in it is wrong; -ENOTSUP: a pixel format we do not know. A record that is accepted
  * describes a frame whose planes lie inside frame_bytes. */
 int sl_stream_record_decode(const uint8_t *bytes, struct sl_stream_record *record);
@@ -105,7 +104,7 @@ int sl_layout_file_end(const uint8_t *page, struct sl_file_end *end);
 
 /* -- Header page, tail, Void -------------------------------------------------------------------------------------------- */
 
-/* Whole header page of a slot > 0 without its record; for slot 0 the part after the file head, which must be there already. */
+/* Whole header page of a slot without its record; of slot 0 the part after the file head, which must be there already. */
 void sl_layout_header(const struct sl_layout *layout, uint64_t slot, int64_t time_ns, uint8_t *page);
 /* The same in two steps: what all header pages of a layout share, and one page from it. */
 void sl_layout_header_template(const struct sl_layout *layout, uint8_t *page);
@@ -115,8 +114,9 @@ uint32_t sl_layout_cluster_crc(const struct sl_layout *layout, const uint8_t *pa
 void sl_layout_set_cluster_crc(uint8_t *page, uint32_t crc);
 /* The record, and the checksum over it and the Cluster's head: the last thing done to a header page. */
 void sl_layout_seal(uint8_t *page, const struct sl_frame_record *record);
-/* -EBADMSG unless magic, version, length and CRC are right and the page's elements agree with the record. */
+/* -EBADMSG unless magic, version, length, CRC and the page's elements are right; open_record: whatever the Void before the record says. */
 int sl_layout_open_seal(const uint8_t *page, struct sl_frame_record *record);
+int sl_layout_open_record(const uint8_t *page, struct sl_frame_record *record);
 /* Void after the payload, tail_bytes long; none when that is 0. */
 void sl_layout_tail(const struct sl_layout *layout, uint8_t *after_payload);
 

@@ -77,7 +77,7 @@ static bool cluster_agrees(const uint8_t *page, const struct sl_frame_record *re
     return sl_get_be(page + SL_LAYOUT_CRC_COVERS + 2, 8) == (uint64_t)record->time_ns;
 }
 
-int sl_layout_open_seal(const uint8_t *page, struct sl_frame_record *record)
+int sl_layout_open_record(const uint8_t *page, struct sl_frame_record *record)
 {
     const uint8_t *at = page + SL_LAYOUT_FRAME_RECORD;
     struct sl_frame_record read = {
@@ -102,12 +102,22 @@ int sl_layout_open_seal(const uint8_t *page, struct sl_frame_record *record)
     memcpy(read.session, at + 16, 16);
     for (unsigned i = 0; i < SL_LOSS_COUNT; i++)
         read.books.lost[i] = sl_get_le64(at + 120 + 8 * i);
-    if (read.slot > 0 && sl_layout_void_bytes(read.slot, page) != SL_LAYOUT_RECORD_VOID)
-        return -EBADMSG;
     if (read.time_ns < 0 || !cluster_agrees(page, &read))
         return -EBADMSG;
     *record = read;
     return 0;
+}
+
+int sl_layout_open_seal(const uint8_t *page, struct sl_frame_record *record)
+{
+    struct sl_frame_record read;
+    int rc = sl_layout_open_record(page, &read);
+
+    if (!rc && read.slot > 0 && sl_layout_void_bytes(read.slot, page) != SL_LAYOUT_RECORD_VOID)
+        rc = -EBADMSG;
+    if (!rc)
+        *record = read;
+    return rc;
 }
 
 void sl_layout_text(char *out, size_t bytes, const char *text)

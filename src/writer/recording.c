@@ -71,12 +71,14 @@ int sl_recording_read_page(struct sl_recording *recording, uint64_t slot, struct
         memset(recording->page, 0, SL_PAGE_BYTES); /* not what the slot before had */
         return got < 0 ? (int)got : -ENODATA;
     }
-    if (sl_layout_open_seal(recording->page, record))
+    if (sl_layout_open_record(recording->page, record))
         return -ENOENT;
     if (record->slot != slot || record->segment != recording->info.segment ||
         memcmp(record->session, recording->info.session, sizeof record->session) != 0)
         return -ENOENT; /* what lay in these disk blocks before */
-    return elements_fit(recording, slot, record) ? 0 : -ENOENT;
+    if (!elements_fit(recording, slot, record))
+        return -ENOENT;
+    return !slot || sl_layout_void_bytes(slot, recording->page) == SL_LAYOUT_RECORD_VOID ? 0 : -EUCLEAN;
 }
 
 /* What a file is that is none of ours, for the error text. */
@@ -224,6 +226,11 @@ uint64_t sl_recording_completed(const struct sl_recording *recording)
     return recording->completed;
 }
 
+bool sl_recording_must_hold(const struct sl_recording *recording, uint64_t slot)
+{
+    return slot < recording->watermark;
+}
+
 /* The cluster's CRC-32 from the header page in recording->page and the payload on the disk, which goes to `payload` if that is
  * not NULL. False when the payload cannot be read as a whole. */
 static bool sum_payload(struct sl_recording *recording, uint64_t slot, bool sum, uint8_t *payload, uint32_t *crc)
@@ -255,7 +262,7 @@ static enum sl_slot_verdict judge_other(const struct sl_recording *recording, ui
     struct sl_frame_record record;
     bool zero = true;
 
-    if (void_bytes >= recording->layout.slot_bytes)
+    if (void_bytes == recording->layout.slot_bytes || (void_bytes > recording->layout.slot_bytes && !recording->info.finished))
         return SL_SLOT_EMPTY;
     if (recording->info.finished || slot < recording->completed)
         return SL_SLOT_DAMAGED;
@@ -264,31 +271,50 @@ static enum sl_slot_verdict judge_other(const struct sl_recording *recording, ui
     return zero || !sl_layout_open_seal(recording->page, &record) ? SL_SLOT_EMPTY : SL_SLOT_DAMAGED;
 }
 
+/* A frame whose header page is right; that page is in recording->page. */
+static enum sl_slot_verdict judge_frame(struct sl_recording *recording, const struct sl_frame_record *record, bool check, uint8_t *payload)
+{
+    bool vouched = record->slot < recording->completed;
+    uint32_t crc;
+
+    if (sl_layout_payload_at(&recording->layout, record->slot) + recording->layout.frame_bytes > recording->info.file_bytes)
+        return SL_SLOT_TORN;
+    if (check || payload || (record->has_crc && !vouched)) {
+        if (!sum_payload(recording, record->slot, record->has_crc, payload, &crc))
+            return SL_SLOT_TORN;
+        if (record->has_crc && crc != record->payload_crc)
+            return SL_SLOT_TORN;
+    }
+    return record->has_crc || vouched ? SL_SLOT_GOOD : SL_SLOT_UNPROVEN;
+}
+
 static enum sl_slot_verdict judge(struct sl_recording *recording, uint64_t slot, bool check, uint8_t *payload,
                                   struct sl_frame_record *record)
 {
-    bool vouched = slot < recording->completed;
     struct sl_frame_record found;
-    uint32_t crc;
     int rc;
 
     if (slot >= recording->info.slots)
         return SL_SLOT_EMPTY;
     rc = sl_recording_read_page(recording, slot, &found);
+    if (rc == -EUCLEAN && recording->info.finished && sl_layout_void_bytes(slot, recording->page) == recording->layout.slot_bytes)
+        rc = -ENOENT; /* given up when the file was closed */
     if (rc == -ENOENT)
         return judge_other(recording, slot);
     if (rc)
         return SL_SLOT_DAMAGED;
     *record = found;
-    if (sl_layout_payload_at(&recording->layout, slot) + recording->layout.frame_bytes > recording->info.file_bytes)
-        return SL_SLOT_TORN;
-    if (check || payload || (found.has_crc && !vouched)) {
-        if (!sum_payload(recording, slot, found.has_crc, payload, &crc))
-            return SL_SLOT_TORN;
-        if (found.has_crc && crc != found.payload_crc)
-            return SL_SLOT_TORN;
-    }
-    return found.has_crc || vouched ? SL_SLOT_GOOD : SL_SLOT_UNPROVEN;
+    return judge_frame(recording, record, check, payload);
+}
+
+enum sl_slot_verdict sl_recording_behind_void(struct sl_recording *recording, uint64_t slot, struct sl_frame_record *record)
+{
+    enum sl_slot_verdict verdict;
+
+    if (slot >= recording->info.slots || sl_recording_read_page(recording, slot, record) != -EUCLEAN)
+        return SL_SLOT_DAMAGED;
+    verdict = judge_frame(recording, record, !recording->info.finished, NULL);
+    return verdict == SL_SLOT_UNPROVEN ? SL_SLOT_TORN : verdict; /* half a page is new: nothing speaks for the rest */
 }
 
 enum sl_slot_verdict sl_recording_slot(struct sl_recording *recording, uint64_t slot, bool check_payload, struct sl_frame_record *record)

@@ -37,7 +37,7 @@ enum sl_slot_verdict {
     SL_SLOT_UNPROVEN, /* header page right, no CRC, and no later page vouches for it */
     SL_SLOT_EMPTY,    /* pre-formatted, never written */
     SL_SLOT_TORN,     /* header page right, payload CRC wrong or cut short */
-    SL_SLOT_DAMAGED   /* header page unreadable where a frame ought to be */
+    SL_SLOT_DAMAGED   /* header page not as it must be where a frame ought to be */
 };
 
 struct sl_recording_info {
@@ -64,6 +64,10 @@ const struct sl_recording_info *sl_recording_info(const struct sl_recording *rec
 /* Slots below this one were complete on the store, as far as the file says: all, in a file that was closed. */
 uint64_t sl_recording_completed(const struct sl_recording *recording);
 
+/* True when a slot without a frame must have held one: frames written later say that it was complete. Not so for the last ones before
+ * a crash, which may never have been written. */
+bool sl_recording_must_hold(const struct sl_recording *recording, uint64_t slot);
+
 /* Record of slot `slot`; *record is written for GOOD, UNPROVEN and TORN. Reads the payload only when `check_payload`, or when it has
  * a checksum and nothing else vouches for it. */
 enum sl_slot_verdict sl_recording_slot(struct sl_recording *recording, uint64_t slot, bool check_payload, struct sl_frame_record *record);
@@ -79,13 +83,15 @@ struct sl_repair {
     uint64_t frames;    /* kept and indexed */
     uint64_t torn;      /* turned into Void */
     uint64_t damaged;   /* in a file that was closed: left as they are */
+    uint64_t mended;    /* of `frames`: the Void before their record was written again */
     uint64_t cut_bytes; /* removed from the end */
     uint64_t leftovers; /* files of the same run removed beside it: `.next` and `.gone` that no process holds */
+    bool payloads_read; /* not those of a file that was closed */
     bool already_whole;
 };
 /* Makes the file whole in place: voids torn slots, writes Cues, SeekHead, sizes and Duration, cuts pre-formatted slots off.
- * `say` (may be NULL) gets one line per step before it is done. Never touches a complete frame's payload. Removes as well what the
- * run, when it was killed, left in the directory without a frame in it. */
+ * `say` (may be NULL) gets one line per step before it is done. Never touches a complete frame's payload. -ENODATA, and nothing is changed:
+ * there is no whole frame in it. Removes as well what the run, when it was killed, left in the directory without a frame in it. */
 int sl_recording_repair(const char *path, void (*say)(void *context, const char *line), void *context, struct sl_repair *repair,
                         struct sl_error *err);
 

@@ -54,7 +54,7 @@ static int find_last_frame(struct sl_recording *recording, uint64_t *slots)
     for (; slot > 0; slot--) {
         int rc = sl_recording_read_page(recording, slot - 1, &record);
 
-        if (!rc)
+        if (!rc || rc == -EUCLEAN)
             break;
         if (rc != -ENOENT && rc != -ENODATA && rc != -EIO)
             return rc;
@@ -83,12 +83,15 @@ static void find_watermark(struct sl_recording *recording)
     uint64_t first = slots > WATERMARK_SLOTS ? slots - WATERMARK_SLOTS : 0;
     struct sl_frame_record record;
 
-    recording->completed = 0;
-    for (uint64_t slot = first; slot < slots; slot++)
-        if (!sl_recording_read_page(recording, slot, &record) && record.completed > recording->completed)
-            recording->completed = record.completed;
-    if (recording->completed > slots)
-        recording->completed = slots;
+    recording->watermark = 0;
+    for (uint64_t slot = first; slot < slots; slot++) {
+        int rc = sl_recording_read_page(recording, slot, &record);
+
+        if ((!rc || rc == -EUCLEAN) && record.completed > recording->watermark)
+            recording->watermark = record.completed;
+    }
+    if (recording->watermark > slots)
+        recording->watermark = slots;
 }
 
 int sl_recording_find_end(struct sl_recording *recording, const uint8_t *page0)
@@ -102,6 +105,7 @@ int sl_recording_find_end(struct sl_recording *recording, const uint8_t *page0)
         recording->end = end;
         info->slots = end.cues_at / recording->layout.slot_bytes;
         info->finished = end.file_bytes == info->file_bytes;
+        find_watermark(recording);
         recording->completed = info->slots;
         return 0;
     }
@@ -109,5 +113,6 @@ int sl_recording_find_end(struct sl_recording *recording, const uint8_t *page0)
     rc = find_last_frame(recording, &info->slots);
     if (!rc)
         find_watermark(recording);
+    recording->completed = recording->watermark;
     return rc;
 }

@@ -6,11 +6,16 @@
  * written, the file is cut, all that is synced; then page 0 gets size, duration and the places of things. Until then the file
  * is one that was not closed, with the same frames in it. The recorder closes files in the same order.
  *
+ * A frame whose record and checksum are right but not the Void before them is kept, and the Void written again.
+ *
  * Invariants: no byte of a payload is written; a second run finds nothing to do. What is already as it should be is compared, not
  * written again.
  *
  * A closed file is not judged anew: a frame in it that no longer matches its checksum has a changed bit, not a torn end, and
- * may be worth looking at. Only index and head, which can be computed from the rest, are set right there.
+ * may be worth looking at, and its payloads are not read. Only Voids, index and head, which can be computed from the rest, are set right
+ * there.
+ *
+ * A file without any whole frame is refused: a player makes nothing of a recording of none.
  *
  * Rejected: writing a new file beside the old one. It needs as much room again, and a full disk is how recordings get torn.
  */
@@ -22,6 +27,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "writer/files.h"
@@ -36,6 +42,8 @@ struct repairer {
     struct sl_error *err;
     bool closed;        /* was closed before */
     bool changed;       /* something had to be written */
+    bool at_the_end;    /* slots are settled: index and head come next */
+    bool said[2];       /* in a closed file: Voids, index and head are written again */
     uint64_t end;       /* slots that stay */
     bool holes_at_end;  /* slots without a frame after the last one */
     int64_t highest_ns; /* time among the frames */
@@ -58,8 +66,9 @@ static int write_at(struct repairer *r, uint64_t offset, const void *data, size_
 {
     const uint8_t *from = data;
 
-    if (r->closed && !r->changed)
-        say(r, "index or head are not what the frames say: writing them again");
+    if (r->closed && !r->said[r->at_the_end])
+        say(r, "%s are not as they must be: writing them again", r->at_the_end ? "index or head" : "Voids around frames");
+    r->said[r->at_the_end] = true;
     r->changed = true;
     while (bytes) {
         ssize_t done = pwrite(r->recording->fd, from, bytes, (off_t)offset);
@@ -130,12 +139,62 @@ static int void_slot(struct repairer *r, uint64_t slot, enum sl_slot_verdict ver
     size_t start = slot ? 0 : SL_LAYOUT_RECORD_VOID; /* page 0 keeps the file head */
     uint8_t page[SL_PAGE_BYTES] = {0};
 
-    if (sl_layout_void_bytes(slot, r->recording->page) == slot_bytes)
+    if (verdict == SL_SLOT_EMPTY && sl_layout_void_bytes(slot, r->recording->page) == slot_bytes)
         return 0; /* the page that was read last */
     if (verdict != SL_SLOT_EMPTY)
         say(r, "slot %" PRIu64 ": turning what is left of a torn frame into Void", slot);
     sl_layout_void(slot, slot_bytes, page);
     return write_at(r, at + start, page + start, sizeof page - start);
+}
+
+/* A frame to keep, its header page with a Void that leads to its record again if it had none. */
+static int keep_frame(struct repairer *r, uint64_t slot, const struct sl_frame_record *record, bool mend)
+{
+    if (mend) {
+        say(r, "slot %" PRIu64 ": writing the Void before the record of frame %" PRIu64 " again; the frame is kept", slot, record->number);
+        r->repair->mended++;
+    }
+    r->repair->frames++;
+    r->holes_at_end = false;
+    if (record->time_ns > r->highest_ns)
+        r->highest_ns = record->time_ns;
+    if (slot >= r->end)
+        r->end = slot + 1;
+    return put_padding(r, slot);
+}
+
+static bool is_frame(enum sl_slot_verdict verdict)
+{
+    return verdict == SL_SLOT_GOOD || verdict == SL_SLOT_UNPROVEN;
+}
+
+/* What repair makes of a slot; *mend: a frame, when the Void before its record is written again. */
+static enum sl_slot_verdict look_at_slot(struct repairer *r, uint64_t slot, struct sl_frame_record *record, bool *mend)
+{
+    enum sl_slot_verdict verdict = sl_recording_slot(r->recording, slot, !r->closed, record);
+
+    *mend = verdict == SL_SLOT_DAMAGED && sl_recording_behind_void(r->recording, slot, record) == SL_SLOT_GOOD;
+    return *mend ? SL_SLOT_GOOD : verdict;
+}
+
+/* Changes nothing. */
+static int refuse_without_frames(struct repairer *r)
+{
+    uint64_t torn = 0;
+
+    for (uint64_t slot = 0; slot < r->recording->info.slots; slot++) {
+        struct sl_frame_record record;
+        bool mend;
+        enum sl_slot_verdict verdict = look_at_slot(r, slot, &record, &mend);
+
+        if (is_frame(verdict) || (r->closed && verdict != SL_SLOT_EMPTY))
+            return 0;
+        torn += verdict != SL_SLOT_EMPTY;
+    }
+    if (torn)
+        return sl_fail(r->err, -ENODATA, "%s: there is no whole frame in it, %" PRIu64 " are torn; it can be deleted; nothing was changed",
+                       r->path, torn);
+    return sl_fail(r->err, -ENODATA, "%s: there is no frame in it; it can be deleted; nothing was changed", r->path);
 }
 
 /* Goes through the slots once: counts frames, voids what is none, finds the last slot that stays. */
@@ -147,16 +206,11 @@ static int settle_slots(struct repairer *r)
     r->end = r->closed ? r->recording->info.slots : 1; /* page 0 stays in any case */
     for (uint64_t slot = 0; slot < r->recording->info.slots && !rc; slot++) {
         struct sl_frame_record record;
-        enum sl_slot_verdict verdict = sl_recording_slot(r->recording, slot, !r->closed, &record);
+        bool mend;
+        enum sl_slot_verdict verdict = look_at_slot(r, slot, &record, &mend);
 
-        if (verdict == SL_SLOT_GOOD || verdict == SL_SLOT_UNPROVEN) {
-            repair->frames++;
-            r->holes_at_end = false;
-            if (record.time_ns > r->highest_ns)
-                r->highest_ns = record.time_ns;
-            if (slot >= r->end)
-                r->end = slot + 1;
-            rc = put_padding(r, slot);
+        if (is_frame(verdict)) {
+            rc = keep_frame(r, slot, &record, mend);
         } else if (r->closed) {
             r->holes_at_end = true;
             repair->damaged += verdict != SL_SLOT_EMPTY;
@@ -165,10 +219,7 @@ static int settle_slots(struct repairer *r)
             rc = void_slot(r, slot, verdict);
         }
     }
-    if (!r->recording->info.slots && !rc) {
-        memset(r->recording->page, 0, SL_PAGE_BYTES);
-        rc = void_slot(r, 0, SL_SLOT_EMPTY);
-    }
+    r->at_the_end = true;
     return rc;
 }
 
@@ -275,10 +326,13 @@ static int settle(struct repairer *r)
 static int repair_open(struct repairer *r)
 {
     struct sl_recording *recording = r->recording;
-
     int rc;
 
     r->closed = recording->info.finished;
+    r->repair->payloads_read = !r->closed;
+    rc = refuse_without_frames(r);
+    if (rc)
+        return rc;
     if (!r->closed)
         say(r, "checking %" PRIu64 " slots", recording->info.slots);
     rc = settle_slots(r);
@@ -311,19 +365,46 @@ static void remove_leftovers(struct repairer *r)
     close(fd);
 }
 
+/* The kernel holds files of a process that was killed a little longer, while it ends what was in flight. */
+#define PATIENCE_NS  (2 * SL_NS_PER_S)
+#define TRY_AGAIN_NS (20 * SL_NS_PER_MS)
+
+/* False when the time is over. */
+static bool wait_a_little(int64_t *waited_ns)
+{
+    const struct timespec pause = {.tv_nsec = TRY_AGAIN_NS};
+
+    if (*waited_ns >= PATIENCE_NS)
+        return false;
+    nanosleep(&pause, NULL);
+    *waited_ns += TRY_AGAIN_NS;
+    return true;
+}
+
 static int refuse_written(const char *path, struct sl_error *err)
 {
     return sl_fail(err, -EBUSY, "%s: is still being written; nothing was changed", path);
 }
 
 /* -EBUSY while somebody has the file open for writing. Where the kernel does not tell, nobody has. */
-static int refuse_while_written(int fd, const char *path, struct sl_error *err)
+static int refuse_while_written(int fd, const char *path, int64_t *waited_ns, struct sl_error *err)
 {
-    if (!fcntl(fd, F_SETLEASE, F_RDLCK)) {
-        fcntl(fd, F_SETLEASE, F_UNLCK);
-        return 0;
-    }
+    do {
+        if (!fcntl(fd, F_SETLEASE, F_RDLCK)) {
+            fcntl(fd, F_SETLEASE, F_UNLCK);
+            return 0;
+        }
+    } while (errno == EAGAIN && wait_a_little(waited_ns));
     return errno == EAGAIN ? refuse_written(path, err) : 0;
+}
+
+/* The recorder holds this lock; a lease not every file system has. */
+static int lock_file(int fd, const char *path, int64_t *waited_ns, struct sl_error *err)
+{
+    while (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        if (!wait_a_little(waited_ns))
+            return refuse_written(path, err);
+    return 0;
 }
 
 int sl_recording_repair(const char *path, void (*say_line)(void *context, const char *line), void *context, struct sl_repair *repair,
@@ -331,6 +412,7 @@ int sl_recording_repair(const char *path, void (*say_line)(void *context, const 
 {
     struct repairer r = {.say = say_line, .context = context, .repair = repair, .path = path, .err = err};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int64_t waited_ns = 0;
     int rc;
 
     memset(repair, 0, sizeof *repair);
@@ -343,7 +425,7 @@ int sl_recording_repair(const char *path, void (*say_line)(void *context, const 
         close(fd);
         return rc;
     }
-    rc = refuse_while_written(fd, path, err);
+    rc = refuse_while_written(fd, path, &waited_ns, err);
     if (rc)
         goto close;
     fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
@@ -353,14 +435,13 @@ int sl_recording_repair(const char *path, void (*say_line)(void *context, const 
         goto close;
     }
     sl_recording_close(r.recording);
-    rc = sl_recording_open_fd(&r.recording, fd, path, err);
+    r.recording = NULL;
+    rc = lock_file(fd, path, &waited_ns, err);
+    if (!rc)
+        rc = sl_recording_open_fd(&r.recording, fd, path, err);
     if (rc) {
         close(fd);
         return rc;
-    }
-    if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) { /* the recorder holds this lock; a lease not every file system has */
-        rc = refuse_written(path, err);
-        goto close;
     }
     rc = repair_open(&r);
     repair->already_whole = !rc && !r.changed && !repair->damaged;

@@ -36,6 +36,7 @@ struct verifier {
     bool cues_broken;
     uint64_t forgotten; /* file offset up to which pages were given back */
     uint64_t odd_times;
+    uint64_t mendable; /* frames without the Void before their record */
 };
 
 static void __attribute__((format(printf, 2, 3))) damage(struct verifier *v, const char *format, ...)
@@ -275,12 +276,25 @@ static void count_frame(struct sl_verify_result *result, const struct sl_frame_r
         result->highest_ns = record->time_ns;
 }
 
+static void report_damaged_page(struct verifier *v, uint64_t slot)
+{
+    struct sl_frame_record record;
+
+    if (sl_recording_behind_void(v->recording, slot, &record) != SL_SLOT_GOOD) {
+        damage(v, "slot %" PRIu64 ": its header page is damaged", slot);
+        return;
+    }
+    v->mendable++;
+    damage(v, "slot %" PRIu64 ": the Void before the record of frame %" PRIu64 " is damaged; \"sluice repair\" writes it again", slot,
+           record.number);
+}
+
 static void report_bad_slot(struct verifier *v, uint64_t slot, enum sl_slot_verdict verdict, const struct sl_frame_record *record)
 {
     uint64_t end = sl_layout_payload_at(&v->recording->layout, slot) + v->recording->layout.frame_bytes;
 
     if (verdict == SL_SLOT_DAMAGED)
-        damage(v, "slot %" PRIu64 ": its header page is damaged", slot);
+        report_damaged_page(v, slot);
     else if (end > v->recording->info.file_bytes)
         damage(v, "slot %" PRIu64 ": frame %" PRIu64 " is cut off by the end of the file", slot, record->number);
     else
@@ -306,7 +320,8 @@ static int verify_slot(struct verifier *v, uint64_t slot)
         if (v->sink->frame)
             rc = v->sink->frame(v->sink->context, &record, v->payload);
     } else {
-        sl_audit_hole(v->audit);
+        /* a torn or damaged one is told of by itself */
+        sl_audit_hole(v->audit, verdict == SL_SLOT_EMPTY && sl_recording_must_hold(v->recording, slot));
         v->result->undone += verdict != SL_SLOT_EMPTY && slot < v->result->completed;
         if (verdict != SL_SLOT_EMPTY)
             report_bad_slot(v, slot, verdict, &record);
@@ -318,18 +333,33 @@ static int verify_slot(struct verifier *v, uint64_t slot)
 
 /* -- The whole ---------------------------------------------------------------------------------------------------------- */
 
+/* Nothing is kept of a file without a frame, closed or not. */
+static bool tell_without_frames(struct verifier *v)
+{
+    const uint64_t *verdicts = v->result->verdicts;
+
+    if (verdicts[SL_SLOT_GOOD] || verdicts[SL_SLOT_UNPROVEN] || verdicts[SL_SLOT_DAMAGED])
+        return false;
+    if (verdicts[SL_SLOT_TORN] && v->recording->info.finished)
+        return false;
+    damage(v, "there is no %sframe in it; unless a run is still writing it, it can be deleted", verdicts[SL_SLOT_TORN] ? "whole " : "");
+    return true;
+}
+
 static void check_end(struct verifier *v)
 {
     const struct sl_recording *recording = v->recording;
     const struct sl_verify_result *result = v->result;
     int64_t duration = sl_layout_duration_ns(recording->info.format.fps, result->frames, result->highest_ns);
 
+    if (tell_without_frames(v))
+        return;
     if (!recording->info.finished) {
         damage(v,
                "not closed: \"sluice repair\" would keep %" PRIu64
                " frames, void what is torn, write index, sizes and duration, and cut off what "
                "was only reserved",
-               result->verdicts[SL_SLOT_GOOD] + result->verdicts[SL_SLOT_UNPROVEN]);
+               result->verdicts[SL_SLOT_GOOD] + result->verdicts[SL_SLOT_UNPROVEN] + v->mendable);
         return;
     }
     if (!v->walk_broken && !v->walk.segment_sized)

@@ -192,6 +192,22 @@ START_TEST(test_verify_pattern)
 }
 END_TEST
 
+/* Killed before the first frame was on the disk. */
+START_TEST(test_no_frame)
+{
+    const struct made_spec spec = {.format = "YUYV", .width = 16, .height = 2, .checksum = true, .preformatted = 3};
+    const char *path = scratch_path("f.mkv");
+
+    make_recording(path, &spec, &made);
+    ck_assert_int_eq(run(sl_cmd_repair, path, NULL, NULL, NULL, NULL), 1);
+    expect_text(err, "there is no frame in it; it can be deleted");
+    ck_assert_int_eq(run(sl_cmd_verify, path, NULL, NULL, NULL, NULL), 3);
+    expect_text(out, "there is no frame in it; unless a run is still writing it, it can be deleted");
+    ck_assert_int_eq(run(sl_cmd_show, path, NULL, NULL, NULL, NULL), 0);
+    expect_text(out, "state     no frame in it; unless a run is still writing it, it can be deleted");
+}
+END_TEST
+
 START_TEST(test_repair)
 {
     const char *path = make(false);
@@ -201,7 +217,12 @@ START_TEST(test_repair)
     expect_text(out, "9 frames kept and indexed, 0 torn");
     ck_assert_int_eq(run(sl_cmd_verify, path, NULL, NULL, NULL, NULL), 0);
     ck_assert_int_eq(run(sl_cmd_repair, path, NULL, NULL, NULL, NULL), 0);
-    expect_text(out, "nothing was changed");
+    expect_text(out, "the structure is whole, 9 frames; nothing was changed; payloads were not read: see sluice verify");
+    scratch_write(path, sl_layout_header_at(&made.layout, 5) + 6, "\xff\xff\xff\xff\xff\xff", 6);
+    ck_assert_int_eq(run(sl_cmd_verify, path, NULL, NULL, NULL, NULL), 3);
+    ck_assert_int_eq(run(sl_cmd_repair, path, NULL, NULL, NULL, NULL), 0);
+    expect_text(out, "the structure is whole again, 9 frames indexed; payloads were not read: see sluice verify");
+    ck_assert_int_eq(run(sl_cmd_verify, path, NULL, NULL, NULL, NULL), 0);
     scratch_flip(path, sl_layout_header_at(&made.layout, 5) + 4001, 4);
     ck_assert_int_eq(run(sl_cmd_repair, path, NULL, NULL, NULL, NULL), 3);
     expect_text(out, "1 are damaged and were left as they are");
@@ -353,6 +374,7 @@ int main(void)
     tcase_add_test(tcase, test_verify_several);
     tcase_add_test(tcase, test_verify_md5);
     tcase_add_test(tcase, test_verify_pattern);
+    tcase_add_test(tcase, test_no_frame);
     tcase_add_test(tcase, test_repair);
     tcase_add_test(tcase, test_export_y4m);
     tcase_add_test(tcase, test_export_png);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/make_recording.h"
@@ -125,7 +126,7 @@ END_TEST
 
 START_TEST(test_torn_in_the_middle)
 {
-    static const uint64_t left[] = {0, 1, 2, 3, 4, 6, 8};
+    static const uint64_t left[] = {0, 1, 2, 3, 4, 5, 8};
     struct made_recording made;
     struct sl_repair repair;
     uint8_t page[SL_PAGE_BYTES] = {0};
@@ -133,12 +134,12 @@ START_TEST(test_torn_in_the_middle)
     const char *path = scratch_path("f.mkv");
 
     make_recording(path, &open_spec, &made);
-    scratch_flip(path, sl_layout_payload_at(&made.layout, 5) + 777, 1);
+    scratch_flip(path, sl_layout_payload_at(&made.layout, 6) + 777, 1);
     scratch_write(path, sl_layout_header_at(&made.layout, 7) + 3000, page, sizeof page - 3000);
     expect_repaired(path, 7, &repair, said);
     expect_payloads(path, left, 7);
     ck_assert_uint_eq(repair.torn, 2);
-    ck_assert_ptr_nonnull(strstr(said, "slot 5"));
+    ck_assert_ptr_nonnull(strstr(said, "slot 6"));
     ck_assert_ptr_nonnull(strstr(said, "slot 7"));
 }
 END_TEST
@@ -162,24 +163,27 @@ END_TEST
 
 START_TEST(test_torn_first_frame)
 {
-    static const uint64_t left[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    static const uint64_t left[] = {1, 2, 3};
+    struct made_spec spec = open_spec;
     struct made_recording made;
     struct sl_repair repair;
     char said[4096];
     const char *path = scratch_path("f.mkv");
 
-    make_recording(path, &open_spec, &made);
+    spec.slots = 4;
+    spec.behind = 4; /* no page vouches for the first frame yet */
+    make_recording(path, &spec, &made);
     scratch_flip(path, sl_layout_payload_at(&made.layout, 0), 1);
-    expect_repaired(path, 8, &repair, said);
-    expect_payloads(path, left, 8);
+    expect_repaired(path, 3, &repair, said);
+    expect_payloads(path, left, 3);
 }
 END_TEST
 
-/* The sector with the record is new, the first one of the page still that of the slot's Void: no player sees that frame, nor do we.
- * The other way round there is a Cluster without a record. */
+/* The sector with the record is new, the first one of the page still that of the slot's Void: no player sees that frame, but its
+ * checksum is right, and it is kept. The other way round there is a Cluster without a record. */
 START_TEST(test_torn_header_page)
 {
-    static const uint64_t left[] = {0, 1, 2, 3, 4, 5, 8};
+    static const uint64_t left[] = {0, 1, 2, 3, 4, 5, 6, 8};
     struct made_recording made;
     struct sl_repair repair;
     struct verified verified;
@@ -193,11 +197,77 @@ START_TEST(test_torn_header_page)
     scratch_write(path, sl_layout_header_at(&made.layout, 7) + SL_LAYOUT_RECORD_VOID, page + SL_LAYOUT_RECORD_VOID, 512);
     verified_read(path, &verified);
     ck_assert_uint_eq(verified.result.verdicts[SL_SLOT_GOOD], 7);
-    ck_assert_uint_eq(verified.result.verdicts[SL_SLOT_EMPTY], 1);
-    ck_assert_uint_eq(verified.result.verdicts[SL_SLOT_DAMAGED], 1);
-    expect_repaired(path, 7, &repair, said);
-    expect_payloads(path, left, 7);
+    ck_assert_uint_eq(verified.result.verdicts[SL_SLOT_DAMAGED], 2);
+    ck_assert_ptr_nonnull(strstr(verified.text, "slot 6: the Void before the record of frame 6 is damaged"));
+    expect_repaired(path, 8, &repair, said);
+    expect_payloads(path, left, 8);
     ck_assert_uint_eq(repair.torn, 1);
+    ck_assert_uint_eq(repair.mended, 1);
+
+    /* a payload that is not right: neither is worth keeping, and nothing of the record stays behind the slot's Void */
+    make_recording(path, &open_spec, &made);
+    scratch_write(path, sl_layout_header_at(&made.layout, 6), page, 512);
+    scratch_flip(path, sl_layout_payload_at(&made.layout, 6) + 9, 1);
+    expect_repaired(path, 8, &repair, said);
+    ck_assert_uint_eq(repair.torn, 1);
+    ck_assert_uint_eq(repair.mended, 0);
+}
+END_TEST
+
+/* The size of the Void before an intact record is garbage: the frame is kept, in a torn file and in a closed one. */
+START_TEST(test_damaged_void)
+{
+    static const uint8_t garbage[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    struct made_spec spec = open_spec;
+    struct made_recording made;
+    struct verified verified;
+    struct sl_repair repair;
+    char said[4096];
+    const char *path = scratch_path("f.mkv");
+
+    for (int kind = 0; kind < 4; kind++) {
+        uint64_t slot = kind < 2 ? 2 : 8;
+
+        spec.finished = kind & 1;
+        make_recording(path, &spec, &made);
+        scratch_write(path, sl_layout_header_at(&made.layout, slot) + 6, garbage, sizeof garbage);
+        verified_read(path, &verified);
+        ck_assert_uint_eq(verified.result.verdicts[SL_SLOT_DAMAGED], 1);
+        ck_assert_ptr_null(strstr(verified.text, "without a cause"));
+        expect_repaired(path, 9, &repair, said);
+        expect_payloads(path, NULL, 9);
+        ck_assert_uint_eq(repair.mended, 1);
+        ck_assert_uint_eq(repair.torn, 0);
+        ck_assert_ptr_nonnull(strstr(said, "writing the Void before the record"));
+        ck_assert_ptr_null(strstr(said, "index or head"));
+    }
+}
+END_TEST
+
+/* A slot that held a frame, as later pages say, and holds none: repair cannot bring it back, and verify does not call the rest whole. */
+START_TEST(test_missing_frame)
+{
+    struct made_recording made;
+    struct verified verified;
+    struct sl_repair repair;
+    struct sl_error err = {""};
+    uint8_t page[SL_PAGE_BYTES] = {0};
+    const char *path = scratch_path("f.mkv");
+
+    for (uint64_t slot = 2; slot < 9; slot += 4) { /* the last page says that slots below 6 are complete */
+        make_recording(path, &open_spec, &made);
+        memset(page, 0, sizeof page);
+        sl_layout_void(slot, made.layout.slot_bytes, page);
+        scratch_write(path, sl_layout_header_at(&made.layout, slot), page, sizeof page);
+        for (int closed = 0; closed < 2; closed++) {
+            verified_read(path, &verified);
+            ck_assert_int_eq(strstr(verified.text, "books: 1 frames are missing without a cause") != NULL, slot == 2);
+            ck_assert_uint_eq(verified.gap.unbooked, slot == 2);
+            ck_assert_msg(!sl_recording_repair(path, NULL, NULL, &repair, &err), "%s", err.text);
+            ck_assert_uint_eq(repair.frames, 8);
+        }
+        ck_assert_uint_eq(verified.result.damages, slot == 2);
+    }
 }
 END_TEST
 
@@ -221,18 +291,43 @@ START_TEST(test_unformatted)
 }
 END_TEST
 
+/* Without a whole frame there is nothing to repair: refused, not a byte changed, and verify says as much. */
+static void expect_refused(const char *path, const char *text)
+{
+    uint64_t bytes = scratch_size(path);
+    uint8_t *before = malloc(bytes), *after = malloc(bytes);
+    struct sl_error err = {""};
+    struct verified verified;
+    struct sl_repair repair;
+
+    scratch_read(path, 0, before, bytes);
+    ck_assert_int_eq(sl_recording_repair(path, NULL, NULL, &repair, &err), -ENODATA);
+    ck_assert_msg(strstr(err.text, text) != NULL, "%s", err.text);
+    ck_assert_uint_eq(scratch_size(path), bytes);
+    scratch_read(path, 0, after, bytes);
+    ck_assert_mem_eq(before, after, bytes);
+    verified_read(path, &verified);
+    ck_assert_msg(strstr(verified.text, "frame in it; unless") != NULL, "%s", verified.text);
+    free(after);
+    free(before);
+}
+
 START_TEST(test_nothing_recorded)
 {
     struct made_spec spec = open_spec;
     struct made_recording made;
-    struct sl_repair repair;
-    char said[4096];
+    const char *path = scratch_path("f.mkv");
 
     spec.slots = 0;
-    make_recording(scratch_path("f.mkv"), &spec, &made);
-    expect_repaired(scratch_path("f.mkv"), 0, &repair, said);
-    scratch_cut(scratch_path("f.mkv"), SL_PAGE_BYTES);
-    expect_repaired(scratch_path("f.mkv"), 0, &repair, said);
+    make_recording(path, &spec, &made);
+    expect_refused(path, "there is no frame in it; it can be deleted");
+    scratch_cut(path, SL_PAGE_BYTES);
+    expect_refused(path, "there is no frame in it; it can be deleted");
+
+    spec.slots = 1;
+    make_recording(path, &spec, &made);
+    scratch_flip(path, sl_layout_payload_at(&made.layout, 0) + 5, 1);
+    expect_refused(path, "there is no whole frame in it, 1 are torn");
 }
 END_TEST
 
@@ -291,6 +386,11 @@ static void repair_cut(const struct made_recording *made, uint64_t bytes)
         whole++;
     if (bytes < SL_PAGE_BYTES) {
         ck_assert_int_eq(sl_recording_repair(path, NULL, NULL, &repair, &err), -EBADMSG);
+        ck_assert_uint_eq(scratch_size(path), bytes);
+        return;
+    }
+    if (!whole) {
+        ck_assert_int_eq(sl_recording_repair(path, NULL, NULL, &repair, &err), -ENODATA);
         ck_assert_uint_eq(scratch_size(path), bytes);
         return;
     }
@@ -436,6 +536,40 @@ START_TEST(test_leftovers)
 }
 END_TEST
 
+/* The kernel lets go of a killed recorder's file a moment after the process is gone. */
+START_TEST(test_waits_for_the_lock)
+{
+    struct made_recording made;
+    struct sl_repair repair;
+    struct sl_error err = {""};
+    const char *path = scratch_path("f.mkv");
+    pid_t child;
+
+    for (int flags = 0; flags < 2; flags++) {
+        int ready[2];
+        char byte;
+
+        make_recording(path, &open_spec, &made);
+        ck_assert_int_eq(pipe(ready), 0);
+        child = fork();
+        if (!child) {
+            int fd = open(path, flags ? O_RDWR : O_RDONLY); /* with a lock alone, or open for writing as well */
+
+            if (fd < 0 || flock(fd, LOCK_EX) || write(ready[1], "x", 1) != 1)
+                _exit(1);
+            usleep(300000);
+            _exit(0);
+        }
+        close(ready[1]);
+        ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+        close(ready[0]);
+        ck_assert_msg(!sl_recording_repair(path, NULL, NULL, &repair, &err), "%s", err.text);
+        ck_assert_uint_eq(repair.frames, 9);
+        ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    }
+}
+END_TEST
+
 START_TEST(test_refuses)
 {
     struct made_recording made;
@@ -477,6 +611,8 @@ int main(void)
     tcase_add_test(tests, test_torn_at_the_end);
     tcase_add_test(tests, test_torn_first_frame);
     tcase_add_test(tests, test_torn_header_page);
+    tcase_add_test(tests, test_damaged_void);
+    tcase_add_test(tests, test_missing_frame);
     tcase_add_test(tests, test_unformatted);
     tcase_add_test(tests, test_nothing_recorded);
     tcase_add_test(tests, test_broken_off);
@@ -484,6 +620,7 @@ int main(void)
     tcase_add_test(tests, test_closed);
     tcase_add_test(tests, test_closed_after_a_lost_frame);
     tcase_add_test(tests, test_leftovers);
+    tcase_add_test(tests, test_waits_for_the_lock);
     tcase_add_test(tests, test_refuses);
     suite_add_tcase(suite, tests);
     return sl_run_suite(suite);

@@ -84,6 +84,13 @@ check_torn() {
     ours "$file" >"$work/ours"
     (($(wc -l <"$work/ours") == good)) || wrong "verify counts $good frames and lists $(wc -l <"$work/ours")"
     play "$file" "when torn" "$torn"
+    detail="$good frames, $torn torn, $completed of $slots slots known complete"
+    repaired=$good
+    if ((good == 0)); then
+        "$sluice" repair "$file" >"$work/repair.log" 2>&1 && wrong "repair of a file without a whole frame does not refuse"
+        grep -q "it can be deleted" "$work/repair.log" || wrong "repair does not say that there is no frame: $(tail -n 1 "$work/repair.log")"
+        return
+    fi
 
     "$sluice" repair "$file" >"$work/repair.log" 2>&1 || wrong "repair fails: $(tail -n 1 "$work/repair.log")"
     "$sluice" verify "$file" >"$work/report" 2>&1 || wrong "verify after repair: $(grep -m 1 damage "$work/report")"
@@ -91,9 +98,8 @@ check_torn() {
     ours "$file" >"$work/ours"
     cmp -s "$work/before" "$work/ours" || wrong "repair changed the frames"
     play "$file" "when repaired" 0
-    ((good == 0)) || seek "$file"
+    seek "$file"
     "$sluice" repair "$file" | grep -q "nothing was changed" || wrong "a second repair changes something"
-    detail="$good frames, $torn torn, $completed of $slots slots known complete"
 }
 
 # The last frame is found by its time.
@@ -155,9 +161,22 @@ for ((round = 1; round <= kills; round++)); do
     done
     cut_copy "$last"
     check_torn "$last"
-    "$sluice" verify "${files[@]}" >"$work/report" 2>&1 || wrong "all segments together: $(grep -m 1 damage "$work/report")"
+    ((repaired)) || unset 'files[-1]'
+    ((${#files[@]} == 0)) || "$sluice" verify "${files[@]}" >"$work/report" 2>&1 || wrong "all segments together: $(grep -m 1 damage "$work/report")"
     result "kill9-$round-$size" "$detail, checksum $checksum, segment ${#files[@]}"
     check_torn "$work/cut.mkv"
     result "cut-$round-$size" "at byte $at: $detail"
+done
+
+# The kernel ends what was in flight a moment after the process is gone, and holds the file until then: repair waits for that.
+for round in 1 2 3; do
+    record_and_kill YUYV 1920x1080 30s crc32
+    last=$(find "$work/rec" -name '*.mkv' | sort | tail -n 1)
+    if "$sluice" repair "$last" >"$work/repair.log" 2>&1; then
+        "$sluice" verify "$last" >"$work/report" 2>&1 || wrong "verify after repair: $(grep -m 1 damage "$work/report")"
+    else
+        grep -q "it can be deleted" "$work/repair.log" || wrong "repair fails: $(tail -n 1 "$work/repair.log")"
+    fi
+    result "repair-at-once-$round" "$(tail -n 1 "$work/repair.log")"
 done
 exit $failed

@@ -78,7 +78,7 @@ END_TEST
 START_TEST(test_failed_write_is_booked_later)
 {
     feed(0, SL_LOSS_DISK_ERROR, 0);
-    sl_audit_hole(&audit);
+    sl_audit_hole(&audit, false);
     feed(2, SL_LOSS_DISK_ERROR, 0);
     ck_assert_uint_eq(gap.count, 1);
     ck_assert_uint_eq(gap.holes, 1);
@@ -96,11 +96,29 @@ END_TEST
 START_TEST(test_hole_does_not_hide_another)
 {
     feed(0, SL_LOSS_DISK_ERROR, 0);
-    sl_audit_hole(&audit);
+    sl_audit_hole(&audit, false);
     feed(3, SL_LOSS_DISK_ERROR, 0);
     ck_assert_uint_eq(gap.count, 2);
     ck_assert_uint_eq(gap.unbooked, 1);
     ck_assert_uint_eq(sl_audit_unexplained(&audit), 1);
+}
+END_TEST
+
+/* Later pages say that the slot held a frame: it explains nothing, unless it is booked after all. */
+START_TEST(test_hole_that_held_a_frame)
+{
+    feed(0, SL_LOSS_DISK_ERROR, 0);
+    sl_audit_hole(&audit, true);
+    feed(2, SL_LOSS_DISK_ERROR, 0);
+    ck_assert_uint_eq(gap.holes, 1);
+    ck_assert_uint_eq(gap.unbooked, 1);
+    ck_assert_uint_eq(sl_audit_unexplained(&audit), 1);
+    feed(3, SL_LOSS_DISK_ERROR, 1);
+    ck_assert_uint_eq(sl_audit_unexplained(&audit), 0);
+    sl_audit_hole(&audit, true);
+    feed(5, SL_LOSS_DISK_ERROR, 2);
+    ck_assert_uint_eq(sl_audit_unexplained(&audit), 0);
+    ck_assert_uint_eq(sl_audit_overbooked(&audit), 0);
 }
 END_TEST
 
@@ -156,6 +174,7 @@ int main(void)
     tcase_add_test(tcase, test_unbooked);
     tcase_add_test(tcase, test_failed_write_is_booked_later);
     tcase_add_test(tcase, test_hole_does_not_hide_another);
+    tcase_add_test(tcase, test_hole_that_held_a_frame);
     tcase_add_test(tcase, test_overbooked);
     tcase_add_test(tcase, test_paused);
     tcase_add_test(tcase, test_faults);
