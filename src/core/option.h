@@ -93,7 +93,7 @@ struct sl_option_errors {
     unsigned hidden;
 };
 
-/* Reads a whole file of at most 1 MiB into *data (returned, free() it). Regular files and pipes only; anything else is refused unopened. */
+/* Reads a whole file of at most 1 MiB into *data (returned, free() it). Regular files only; anything else is refused unopened. */
 int sl_option_read_file(const char *path, char **data, size_t *bytes, struct sl_option_errors *errors);
 
 struct sl_option_input {

@@ -292,8 +292,10 @@ void sl_option_load_ini(struct sl_option_loader *loader, const char *data, size_
 /* Opening a device can move hardware, so what is no file is refused by stat alone. */
 static const char *unfit_kind(mode_t mode)
 {
-    if (S_ISREG(mode) || S_ISFIFO(mode))
+    if (S_ISREG(mode))
         return NULL;
+    if (S_ISFIFO(mode))
+        return "is a pipe, not a config file: a regular file is needed";
     return S_ISDIR(mode) ? "is a directory, not a config file" : "is no file";
 }
 
@@ -314,29 +316,34 @@ static int read_all(int fd, char *data, size_t room, size_t *bytes)
     return 0;
 }
 
+/* Devices are refused unopened, since opening one can do something; what is opened is asked again, as the name may be another's by then. */
+static int open_config(const char *path, const char *shown, struct sl_option_errors *errors)
+{
+    struct stat st;
+    int fd = -1, rc = stat(path, &st) < 0 ? -errno : 0;
+
+    if (!rc && !unfit_kind(st.st_mode)) {
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        rc = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
+    }
+    if (!rc && !unfit_kind(st.st_mode))
+        return fd;
+    sl_option_error(errors, "%s: %s", shown, rc ? strerror(-rc) : unfit_kind(st.st_mode));
+    if (fd >= 0)
+        close(fd);
+    return rc ? rc : -EINVAL;
+}
+
 int sl_option_read_file(const char *path, char **data, size_t *bytes, struct sl_option_errors *errors)
 {
     char shown[256];
-    struct stat st;
     char *text;
     int rc, fd;
 
     snprintf(shown, sizeof shown, "%s", path);
-    if (stat(path, &st) < 0) {
-        rc = -errno;
-        sl_option_error(errors, "%s: %s", shown, strerror(-rc));
-        return rc;
-    }
-    if (unfit_kind(st.st_mode)) {
-        sl_option_error(errors, "%s: %s", shown, unfit_kind(st.st_mode));
-        return -EINVAL;
-    }
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0) {
-        rc = -errno;
-        sl_option_error(errors, "%s: %s", shown, strerror(-rc));
-        return rc;
-    }
+    fd = open_config(path, shown, errors);
+    if (fd < 0)
+        return fd;
     text = malloc(MAX_FILE_BYTES + 1);
     rc = text ? read_all(fd, text, MAX_FILE_BYTES + 1, bytes) : -ENOMEM;
     close(fd);

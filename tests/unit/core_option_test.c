@@ -405,6 +405,10 @@ START_TEST(files_that_are_none_are_refused)
     ck_assert_int_eq(sl_option_read_file("/dev/zero", &data, &bytes, &errors), -EINVAL);
     ck_assert_ptr_nonnull(strstr(err.text, "config: No such file or directory\n"));
     ck_assert_ptr_nonnull(strstr(err.text, ": is a directory, not a config file\n"));
+    ck_assert_int_eq(mkfifo(path, 0600), 0); /* nobody writes: an open that waits would not come back */
+    ck_assert_int_eq(sl_option_read_file(path, &data, &bytes, &errors), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, ": is a pipe, not a config file: a regular file is needed"));
+    unlink(path);
     ck_assert_ptr_nonnull(strstr(err.text, "/dev/zero: is no file"));
     FILE *file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
