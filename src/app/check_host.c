@@ -89,6 +89,30 @@ static void look_at_source(struct look *look)
              config->sensor.source == SL_SOURCE_V4L2 ? "; its group (video, as a rule) may open it: usermod -aG video USER" : "");
 }
 
+/* What tests/scripts/players.sh shows of FFmpeg 5.1; GStreamer 1.22 has no name for them either. */
+static const struct {
+    const char *pixel;
+    const char *remark;
+} unplayable[] = {
+    {"NV16", "FFmpeg and GStreamer cannot decode it from Matroska"},
+    {"NV61", "FFmpeg and GStreamer cannot decode it from Matroska"},
+    {"VYUY", "FFmpeg takes it for YUYV and shows a wrong picture, and GStreamer cannot decode it"},
+};
+
+static void look_at_players(struct look *look)
+{
+    const struct sl_config *config = look->config;
+
+    if (config->sensor.source == SL_SOURCE_REPLAY || !config->sensor.format)
+        return;
+    for (size_t i = 0; i < sizeof unplayable / sizeof *unplayable; i++)
+        if (!strcmp(unplayable[i].pixel, config->sensor.format))
+            warn(look,
+                 "sensor.format = %s: %s; use another format if the device has one (YUYV and UYVY play everywhere), or play it by sluice "
+                 "export FILE --to y4m -",
+                 config->sensor.format, unplayable[i].remark);
+}
+
 /* -- Memory --------------------------------------------------------------------------------------------------------------- */
 
 static void look_at_driver_ring(struct look *look)
@@ -315,6 +339,7 @@ unsigned sl_check_host(const struct sl_config *config, const struct sl_host *hos
 
     take_shape(&look);
     look_at_source(&look);
+    look_at_players(&look);
     if (look.shape_known) {
         look_at_memory(&look);
         look_at_memlock(&look);

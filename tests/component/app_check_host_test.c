@@ -247,6 +247,17 @@ START_TEST(devices_and_rings)
 }
 END_TEST
 
+START_TEST(formats_that_no_player_decodes)
+{
+    expect(PATTERN "format = NV16\n", 1, "warning: sensor.format = NV16: FFmpeg and GStreamer cannot decode it from Matroska; use another");
+    expect(PATTERN "format = NV61\n", 1, "warning: sensor.format = NV61: ");
+    expect(PATTERN "format = VYUY\n", 1, "FFmpeg takes it for YUYV and shows a wrong picture");
+    expect(PATTERN "format = VYUY\n", 1, "or play it by sluice export FILE --to y4m -\n");
+    expect(PATTERN "format = UYVY\n", 0, NULL);
+    expect(PATTERN "format = NV12\n", 0, NULL);
+}
+END_TEST
+
 START_TEST(triggers_and_faults)
 {
     char text[256];
@@ -288,6 +299,7 @@ int main(void)
     tcase_add_test(tc, directories_that_are_missing_or_none);
     tcase_add_test(tc, space_that_is_kept_free);
     tcase_add_test(tc, devices_and_rings);
+    tcase_add_test(tc, formats_that_no_player_decodes);
     tcase_add_test(tc, triggers_and_faults);
     tcase_add_test(tc, a_machine_that_tells_nothing);
     suite_add_tcase(suite, tc);

@@ -11,7 +11,7 @@ frames=${3:-6}
 failed=0
 
 # What GStreamer's matroskademux has no caps for (1.22): it refuses the file with any content.
-gst_unknown=" NV12 NV16 GREY "
+gst_unknown=" NV12 NV16 "
 # What FFmpeg's raw video decoder has no name for (5.1): it delivers the bytes and cannot tell what they are.
 ffmpeg_unknown=" NV16 "
 
@@ -149,6 +149,39 @@ vlc_plays() { # FORMAT SIZE FILE: VLC will not run as root
     cmp -s "$work/ours" "$work/vlc.md5" || tail -4 "$work/vlc.log" >&2
     compare "vlc-$1-$2" "$work/vlc.md5"
 }
+
+# Which formats players understand, as docs/file-format.md says it: the picture as FFmpeg decodes it against the one sluice exports, and
+# whether GStreamer's demuxer has a name for the format.
+understood() { # FORMAT FFMPEG(right|wrong|refused) GSTREAMER(known|unknown)
+    local file pix=yuv444p found=right
+    if ! file=$(record "$1" 640x360); then
+        say "not ok" "record-$1-640x360"
+        return
+    fi
+    if command -v ffmpeg >/dev/null; then
+        "$sluice" export "$file" --to y4m - 2>/dev/null | ffmpeg -nostdin -v error -f yuv4mpegpipe -i - -pix_fmt $pix -f md5 - >"$work/exported"
+        if ! ffmpeg -nostdin -v fatal -i "$file" -map 0:v -pix_fmt $pix -f md5 - >"$work/decoded" 2>/dev/null; then
+            found=refused
+        elif ! cmp -s "$work/exported" "$work/decoded"; then
+            found=wrong
+        fi
+        if [ "$found" = "$2" ]; then say "ok" "ffmpeg-picture-$1-$2"; else say "not ok" "ffmpeg-picture-$1-$2 (is $found)"; fi
+    else
+        say "skip" "ffmpeg-picture-$1 (not installed)"
+    fi
+    if command -v gst-launch-1.0 >/dev/null; then
+        found=unknown
+        timeout 120 gst-launch-1.0 -v filesrc location="$file" ! matroskademux ! fakesink 2>&1 | grep -q "caps = video/x-raw" && found=known
+        if [ "$found" = "$3" ]; then say "ok" "gstreamer-caps-$1-$3"; else say "not ok" "gstreamer-caps-$1-$3 (is $found)"; fi
+    else
+        say "skip" "gstreamer-caps-$1 (not installed)"
+    fi
+}
+
+for format in YUYV UYVY YU12 YV12 GREY; do understood $format right known; done
+for format in YVYU NV12 NV21 422P; do understood $format right unknown; done
+for format in NV16 NV61; do understood $format refused unknown; done
+understood VYUY wrong unknown
 
 for format in YUYV UYVY NV12 NV16 GREY; do
     for size in 1920x1080 1280x720 642x358; do
