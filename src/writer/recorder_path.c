@@ -19,6 +19,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "writer/direct_io.h"
 #include "writer/recorder.h"
 
 enum { TMPFS = 0x01021994, BTRFS = (int)0x9123683e };
@@ -62,26 +63,57 @@ static int try_write(int fd, const void *data, size_t bytes)
     return written < 0 ? -errno : (size_t)written == bytes ? 0 : -EIO;
 }
 
+static bool is_tmpfs(const struct sl_recorder *r)
+{
+    struct statfs stat;
+
+    return fstatfs(r->run.dir_fd, &stat) == 0 && stat.f_type == TMPFS;
+}
+
+/* Whether direct writes to the file will work as we do them; 0, or what stands against it. Fills the path's alignment. */
+static int try_direct(struct sl_recorder *r, int fd)
+{
+    uint32_t memory = SL_PAGE_BYTES, offset = SL_PAGE_BYTES;
+    int rc;
+
+    if (fd < 0)
+        return fd;
+    rc = sl_direct_io_alignment(fd, &memory, &offset);
+    if (rc == 0 && (memory == 0 || memory > SL_PAGE_BYTES || offset > SL_PAGE_BYTES))
+        return -EOPNOTSUPP;
+    r->path.memory_alignment = memory;
+    r->path.alignment = offset;
+    return try_write(fd, r->scratch, SL_PAGE_BYTES);
+}
+
+/* Opens the file anew without O_DIRECT: where that is refused, some file systems leave the file there all the same. */
+static int open_buffered(struct sl_recorder *r, char *file, size_t bytes, int direct_fd)
+{
+    if (direct_fd >= 0)
+        close(direct_fd);
+    unlinkat(r->run.dir_fd, file, 0);
+    r->path.alignment = r->path.memory_alignment = SL_PAGE_BYTES;
+    return open_probe(r, file, bytes, 0);
+}
+
 /* A file to try writes on: with O_DIRECT, or, where the file system has none, without. Its name is gone already. */
 static int probe_file_system(struct sl_recorder *r, struct sl_error *err)
 {
     char file[SL_FILE_NAME_BYTES];
-    bool direct = !r->run.cfg.buffered;
+    bool direct = !r->run.cfg.buffered && !is_tmpfs(r); /* which takes O_DIRECT from Linux 6.6 on, and copies */
     int fd = open_probe(r, file, sizeof(file), direct ? O_DIRECT : 0);
-    int rc = fd < 0 ? fd : try_write(fd, r->scratch, SL_PAGE_BYTES);
+    int rc = direct ? try_direct(r, fd) : fd < 0 ? fd : try_write(fd, r->scratch, SL_PAGE_BYTES);
 
     if (direct && (rc == -EINVAL || rc == -EOPNOTSUPP)) {
         reason(r, "%s: the file system takes no direct writes (%s): writes are buffered, and fill the page cache", r->run.dir,
                strerror(-rc));
         step_down(r, SL_STEP_BUFFERED, rc);
         direct = false;
-        if (fd < 0)
-            fd = open_probe(r, file, sizeof(file), 0);
-        else
-            (void)!fcntl(fd, F_SETFL, 0); /* had it failed, so would the next line */
+        fd = open_buffered(r, file, sizeof(file), fd);
         rc = fd < 0 ? fd : try_write(fd, r->scratch, SL_PAGE_BYTES);
-    } else if (r->run.cfg.buffered) {
-        reason(r, "buffered writes were asked for");
+    } else if (!direct) {
+        if (r->run.cfg.buffered)
+            reason(r, "buffered writes were asked for");
         step_down(r, SL_STEP_BUFFERED, 0);
     }
     if (fd >= 0)
@@ -220,12 +252,12 @@ static int open_store(struct sl_recorder *r, const struct sl_recorder_fakes *fak
 
 int sl_recorder_find_path(struct sl_recorder *r, const struct sl_recorder_fakes *fakes, struct sl_error *err)
 {
-    int fd = probe_file_system(r, err);
-    int rc = 0;
+    int rc = 0, fd;
 
+    r->path.alignment = r->path.memory_alignment = SL_PAGE_BYTES;
+    fd = probe_file_system(r, err);
     if (fd < 0)
         return fd;
-    r->path.alignment = r->path.memory_alignment = SL_PAGE_BYTES;
     warn_of_file_system(r);
     choose_bounce(r, fd);
     close(fd);

@@ -83,7 +83,7 @@ static int system_free_bytes(void *self, int dir_fd, uint64_t *bytes)
     (void)self;
     if (fstatvfs(dir_fd, &stat))
         return -errno;
-    *bytes = (uint64_t)stat.f_bavail * stat.f_frsize;
+    *bytes = stat.f_blocks ? (uint64_t)stat.f_bavail * stat.f_frsize : INT64_MAX; /* 0: it does not count, as ramfs */
     return 0;
 }
 

@@ -275,6 +275,7 @@ START_TEST(test_tmpfs)
         return;
     ck_assert_int_eq(open_disk("YUYV", 64, 48, HOST, (struct sl_recorder_cfg){.dir = "/dev/shm"}), 0);
     ck_assert_ptr_nonnull(strstr(sl_recorder_path(disk.recorder)->reason, "tmpfs"));
+    ck_assert(!sl_recorder_path(disk.recorder)->direct);
     feed(50, 0);
     finish(50);
     ck_assert_int_eq(sl_recorder_segment_path(disk.recorder, 1, path, sizeof(path)), 0);

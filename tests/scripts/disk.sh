@@ -51,6 +51,22 @@ else
     skip disk-full "no loop device here"
 fi
 
+# A file system that knows no O_DIRECT, and leaves the file behind that it refused to open.
+mkdir -p "$scratch/ram"
+if mount -t ramfs none "$scratch/ram" 2>/dev/null; then
+    mounted=$scratch/ram
+    pattern_config "$scratch/ram.ini" "$scratch/ram"
+    "$sluice" run "$scratch/ram.ini" --frames 60 --summary "$scratch/ram.json" >/dev/null 2>&1
+    status=$?
+    check disk-no-direct "exit $status, $(field "$scratch/ram.json" '"direct \(.record.direct), recorded \(.frames.recorded)"')" \
+        equal "$status $(field "$scratch/ram.json" '"\(.record.direct) \(.frames.recorded)"') $(find "$scratch/ram" -name '.*' -type f | wc -l)" "0 false 60 0"
+    check disk-no-direct-file "whole" verified "$scratch"/ram/*.mkv
+    cleanup
+    mounted=
+else
+    skip disk-no-direct "no ramfs may be mounted here"
+fi
+
 mkdir -p "$scratch/eio"
 pattern_config "$scratch/eio.ini" "$scratch/eio" "[fault]
 store = eio@100:2"
