@@ -43,7 +43,7 @@ when_full = overwrite-oldest"
     status=$?
     kept=$(for file in "$scratch"/small/*.mkv; do "$sluice" show --json "$file" | jq .frames; done | awk '{ sum += $1 } END { print sum + 0 }')
     check disk-short-files "exit $status, $(field "$scratch/short.json" .frames.recorded) recorded, $kept of the last kept" \
-        equal "$((kept >= 100)) $(tail -n 1 "$scratch"/small/*.ledger | jq -r .event) $("$sluice" show --json "$(ls "$scratch"/small/*.mkv | tail -n 1)" | jq .last)" "1 stop 439"
+        equal "$((kept >= 100)) $(tail -n 1 "$scratch"/small/*.ledger | jq -r .event) $("$sluice" show --json "$(find "$scratch/small" -name '*.mkv' | sort | tail -n 1)" | jq .last)" "1 stop 439"
     check disk-short-files-whole "whole" verified "$scratch"/small/*.mkv
     cleanup
     mounted=
