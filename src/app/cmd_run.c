@@ -136,6 +136,8 @@ static void say_path(const struct sl_pipeline *p)
         sl_log(SL_LOG_INFO, "memory: %s (the device's own buffers are used)", p->memory_reason);
     if (sl_recorder_path(p->recorder)->reason[0])
         sl_log(SL_LOG_INFO, "record: %s", sl_recorder_path(p->recorder)->reason);
+    if (sl_recorder_path(p->recorder)->warning[0])
+        sl_log(SL_LOG_WARNING, "record: %s", sl_recorder_path(p->recorder)->warning);
 }
 
 static int exit_code(const struct sl_account *account, const struct sl_books *books, enum sl_run_end end)

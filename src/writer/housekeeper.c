@@ -38,7 +38,8 @@ struct sl_housekeeper {
     bool in_use[SL_STORE_FILES]; /* spare, the recorder's, or waiting to be finished */
     struct sl_segment *spare;    /* ready, as `.next` */
     uint64_t next_number;
-    bool spare_failed; /* do not try again before somebody asks */
+    uint64_t newest_finished; /* 0: none */
+    bool spare_failed;        /* do not try again before somebody asks */
     bool ended;
     struct sl_room room;
     bool making_room; /* the last look found too little, and there is more to be removed */
@@ -55,10 +56,10 @@ static void reply(struct sl_housekeeper *h, const struct sl_house_reply *message
 
 /* -- Room --------------------------------------------------------------------------------------------------------------- */
 
-/* Number of the oldest file of this run that must stay: those in use, and the newest when none is. */
-static uint64_t oldest_in_use(const struct sl_housekeeper *h)
+/* Number of the oldest file of this run that must stay: those in use, and the one finished last. */
+static uint64_t keep_from(const struct sl_housekeeper *h)
 {
-    uint64_t oldest = h->next_number - 1;
+    uint64_t oldest = h->newest_finished ? h->newest_finished : h->next_number;
 
     for (unsigned i = 0; i < SL_STORE_FILES; i++)
         if (h->in_use[i] && h->segment[i].number < oldest)
@@ -76,7 +77,7 @@ static void tell_of_removal(struct sl_housekeeper *h)
 
 static int make_room(struct sl_housekeeper *h, uint64_t bytes)
 {
-    int rc = sl_room_make(&h->room, h->run, bytes, oldest_in_use(h));
+    int rc = sl_room_make(&h->room, h->run, bytes, keep_from(h));
 
     tell_of_removal(h);
     h->making_room = rc == -EAGAIN;
@@ -178,7 +179,7 @@ static int extend(struct sl_housekeeper *h, const struct sl_house_command *comma
         rc = sl_room_settle(h->run, &bytes, h->run->layout.slot_bytes + 2 * SL_PAGE_BYTES);
     if (rc == 0)
         rc = space->allocate(space->self, command->segment->fd, have, bytes);
-    if (rc == -ENOSPC && h->run->cfg.when_full == SL_WHEN_FULL_OVERWRITE_OLDEST && sl_room_remove_piece(&h->room, h->run, oldest_in_use(h)))
+    if (rc == -ENOSPC && h->run->cfg.when_full == SL_WHEN_FULL_OVERWRITE_OLDEST && sl_room_remove_piece(&h->room, h->run, keep_from(h)))
         rc = -EAGAIN;
     tell_of_removal(h);
     message->segment = command->segment;
@@ -200,8 +201,19 @@ static void finish(struct sl_housekeeper *h, struct sl_segment *segment, struct 
 
         if (rc < 0)
             message->error = rc;
+        if (segment->number > h->newest_finished)
+            h->newest_finished = segment->number;
     }
     release(h, segment);
+}
+
+/* What was begun to be removed goes, and is told of. */
+static bool end_removal(struct sl_housekeeper *h)
+{
+    if (h->room.fd >= 0)
+        sl_room_remove_piece(&h->room, h->run, 0);
+    tell_of_removal(h);
+    return h->room.fd < 0 && !h->room.removed;
 }
 
 static void end(struct sl_housekeeper *h)
@@ -246,6 +258,8 @@ static int execute(struct sl_housekeeper *h, const struct sl_house_command *comm
         break;
     case SL_HOUSE_END:
         end(h);
+        if (!end_removal(h))
+            return -EAGAIN;
         break;
     }
     if (makes_recorder_wait(command->kind) && (message.error == -EAGAIN || message.error == -EBUSY))
@@ -387,6 +401,7 @@ int sl_housekeeper_open(struct sl_housekeeper **out, const struct sl_run *run, u
     h->run = run;
     h->recorder_wake = recorder_wake;
     h->next_number = run->first_number;
+    h->newest_finished = run->first_number - 1;
     h->room.fd = -1;
     h->wake.fd = -1;
     h->agent = (struct sl_agent){.name = "housekeeper", .self = h, .do_work = do_work, .idle = idle, .wake = wake};
@@ -413,7 +428,9 @@ int sl_housekeeper_prepare_first(struct sl_housekeeper *h, struct sl_error *err)
 
     do
         rc = prepare(h);
-    while (rc == -EAGAIN);
+    while (rc == -EAGAIN && !h->room.removed); /* what was removed waits to be told of: the replies are to be taken first */
+    if (rc == -EAGAIN)
+        return rc;
     if (rc == -ENOSPC)
         return sl_fail(err, rc, "%s: no room for a segment of even %llu bytes beside the %llu of keep_free", h->run->dir,
                        (unsigned long long)least_bytes(h->run), (unsigned long long)h->run->cfg.keep_free_bytes);

@@ -48,7 +48,8 @@ struct sl_housekeeper;
 /* `run` and `recorder_wake` (rung after each reply) are borrowed until close; page0[i] is the page of the segment at place i. */
 int sl_housekeeper_open(struct sl_housekeeper **out, const struct sl_run *run, uint8_t *const page0[SL_STORE_FILES],
                         struct sl_wake *recorder_wake, struct sl_error *err);
-/* Control thread, before the agents run: the first segment, ready but not yet under its final name. */
+/* Control thread, before the agents run: the first segment, ready but not yet under its final name. -EAGAIN: take the replies, then
+ * call again. */
 int sl_housekeeper_prepare_first(struct sl_housekeeper *h, struct sl_error *err);
 const struct sl_agent *sl_housekeeper_agent(struct sl_housekeeper *h);
 
@@ -74,6 +75,8 @@ struct sl_room {
 
 /* What a run that removes old recordings can fill: the room there is, and what those of its name take. */
 uint64_t sl_room_capacity(const struct sl_run *run);
+/* Says so when that is less than two segments; leaves `warning` alone when it is not. */
+void sl_room_judge(const struct sl_run *run, uint64_t capacity_bytes, char *warning, size_t bytes);
 /* In all three: recordings of this run from number keep_from on are in use. */
 /* 0: there is room for `bytes` beside keep_free. -EAGAIN: not yet, but some was made. -ENOSPC: no, and none can or may be made. */
 int sl_room_make(struct sl_room *room, const struct sl_run *run, uint64_t bytes, uint64_t keep_from);

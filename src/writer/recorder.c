@@ -210,7 +210,19 @@ static int open_house(struct sl_recorder *r, struct sl_error *err)
     for (unsigned i = 0; i < SL_STORE_FILES; i++)
         page0[i] = r->scratch + (6 + i) * SL_PAGE_BYTES;
     rc = sl_housekeeper_open(&r->house, &r->run, page0, sl_sink_wake(r->sink), err);
-    return rc < 0 ? rc : sl_housekeeper_prepare_first(r->house, err);
+    while (rc == 0 && (rc = sl_housekeeper_prepare_first(r->house, err)) == -EAGAIN) {
+        sl_recorder_take_replies(r);
+        rc = 0;
+    }
+    return rc;
+}
+
+static void fit_disk(struct sl_recorder *r)
+{
+    uint64_t capacity = sl_room_capacity(&r->run);
+
+    sl_room_judge(&r->run, capacity, r->path.warning, sizeof(r->path.warning));
+    sl_run_fit(&r->run, capacity);
 }
 
 int sl_recorder_open_with(struct sl_recorder **out, const struct sl_recorder_cfg *cfg, const struct sl_recorder_deps *deps,
@@ -250,7 +262,7 @@ int sl_recorder_open_with(struct sl_recorder **out, const struct sl_recorder_cfg
         sl_layout_header_template(&r->run.layout, r->header_template);
         sl_run_size(&r->run);
         if (r->run.cfg.when_full == SL_WHEN_FULL_OVERWRITE_OLDEST)
-            sl_run_fit(&r->run, sl_room_capacity(&r->run));
+            fit_disk(r);
         rc = open_house(r, err);
     }
     if (rc < 0) {

@@ -34,6 +34,30 @@ uint64_t sl_room_capacity(const struct sl_run *run)
     return room_left(run, &left) < 0 ? 0 : left + sl_files_bytes(run->dir_fd, run->name);
 }
 
+void sl_room_judge(const struct sl_run *run, uint64_t capacity_bytes, char *warning, size_t bytes)
+{
+    const struct sl_rational fps = run->head.format.fps;
+    uint64_t slots = run->limit_slots, needed = 0;
+
+    if (run->cfg.segment_time_ns > 0 && fps.num && (uint64_t)(run->cfg.segment_time_ns / sl_frame_time_ns(fps, 1)) < slots)
+        slots = (uint64_t)(run->cfg.segment_time_ns / sl_frame_time_ns(fps, 1));
+    if (slots == UINT64_MAX && run->rotates)
+        return;
+    if (slots == UINT64_MAX) {
+        snprintf(warning, bytes,
+                 "when_full = overwrite-oldest without segment_time or segment_size: the recording is one file, which is not removed, and "
+                 "the run ends when it has filled the disk");
+        return;
+    }
+    if (__builtin_mul_overflow(2 * run->layout.slot_bytes, slots, &needed))
+        needed = UINT64_MAX;
+    if (needed > capacity_bytes)
+        snprintf(warning, bytes,
+                 "%.200s cannot hold two segments: they take %llu MB, and there are %llu MB beside keep_free, old recordings of this name "
+                 "included; files will end early: make segment_time or segment_size smaller",
+                 run->dir, (unsigned long long)(needed / 1000000), (unsigned long long)(capacity_bytes / 1000000));
+}
+
 static bool begin(struct sl_room *room, const struct sl_run *run, uint64_t keep_from)
 {
     char file[SL_FILE_NAME_BYTES - sizeof(".gone")];

@@ -108,7 +108,8 @@ struct sl_recorder_path {
     bool checksum;
     uint32_t alignment; /* bytes, of offset and length */
     uint32_t memory_alignment;
-    char reason[512]; /* one line per step down: "mmap buffers cannot be pinned (Bad address): frames are copied" */
+    char reason[512];  /* one line per step down: "mmap buffers cannot be pinned (Bad address): frames are copied" */
+    char warning[512]; /* the disk is too small for what is asked; empty: it is not */
 };
 
 struct sl_recorder;

@@ -2,6 +2,7 @@
 /* The recorder on a store in memory and a clock that stands still: what is lost, and that nothing else is. */
 #include <check.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -301,6 +302,62 @@ START_TEST(test_small_disk_overwrite)
     ck_assert_uint_eq(rec_count(&rig, SL_RECORDER_SEGMENTS), rec_events(&rig, SL_EVENT_SEGMENT_OPEN));
     ck_assert_uint_eq(rec_events(&rig, SL_EVENT_SEGMENT_GONE) + found.files, rec_events(&rig, SL_EVENT_SEGMENT_OPEN));
     ck_assert_uint_eq(rec_event(&rig, SL_EVENT_SEGMENT_GONE, 0)->first, 1);
+}
+END_TEST
+
+/* Segments of 72 KiB on a disk of 8 MiB, which is less than what a file grows by where there is room. */
+START_TEST(test_overwrite_no_more_than_needed)
+{
+    begin(&(struct rec_spec){.disk_bytes = 8 << 20,
+                             .cfg = {.segment_time_ns = 100 * SL_NS_PER_MS, .when_full = SL_WHEN_FULL_OVERWRITE_OLDEST}});
+    rec_frames(&rig, 400); /* 5 MB */
+    ck_assert_uint_eq(rec_events(&rig, SL_EVENT_SEGMENT_GONE), 0);
+    rec_frames(&rig, 1600); /* 25 MB in all */
+    ck_assert_int_eq(rec_drain(&rig, false), -ESHUTDOWN);
+    ck_assert_uint_eq(rec_count(&rig, SL_RECORDER_RECORDED), 2000);
+    rec_read(&rig, &found);
+    ck_assert_uint_eq(found.last_number, 1999);
+    ck_assert_uint_eq(found.last_number - found.first_number + 1, found.frames);
+    ck_assert_uint_gt(found.bytes, 5 << 20);
+    ck_assert_uint_eq(rec_events(&rig, SL_EVENT_SEGMENT_GONE) + found.files, rec_events(&rig, SL_EVENT_SEGMENT_OPEN));
+}
+END_TEST
+
+/* Somebody else fills the disk: whatever is removed is not enough, and what was written last stays. */
+START_TEST(test_overwrite_keeps_the_newest)
+{
+    begin(&(struct rec_spec){.disk_bytes = 8 << 20, .cfg = {.segment_bytes = 1 << 20, .when_full = SL_WHEN_FULL_OVERWRITE_OLDEST}});
+    rec_frames(&rig, 1000);
+    rig.spec.others_bytes = 8 << 20;
+    rec_frames(&rig, 1000);
+    ck_assert_int_eq(rec_drain(&rig, false), -ENOSPC);
+    rec_books(&rig, &books);
+    ck_assert(sl_books_balanced(&books));
+    rec_read(&rig, &found);
+    ck_assert_uint_eq(found.files, 1);
+    ck_assert_uint_eq(found.last_number, books.recorded - 1);
+    ck_assert_uint_eq(rec_events(&rig, SL_EVENT_SEGMENT_GONE) + found.files, rec_events(&rig, SL_EVENT_SEGMENT_OPEN));
+}
+END_TEST
+
+/* More of them than replies can wait for the recorder, which does not run yet; and the younger ones stay. */
+START_TEST(test_overwrite_many_before_the_start)
+{
+    static uint8_t junk[256 << 10];
+    char name[64];
+
+    for (unsigned i = 1; i <= 50; i++) {
+        snprintf(name, sizeof(name), "cam-20200101T000000Z-%04u.mkv", i);
+        scratch_write(scratch_path(name), 0, junk, i <= 40 ? 4096 : sizeof(junk));
+    }
+    begin(
+        &(struct rec_spec){.disk_bytes = scratch_used(), .cfg = {.segment_bytes = 256 << 10, .when_full = SL_WHEN_FULL_OVERWRITE_OLDEST}});
+    ck_assert_uint_ge(rec_events(&rig, SL_EVENT_SEGMENT_GONE), 40);
+    rec_frames(&rig, 10);
+    ck_assert_int_eq(rec_drain(&rig, false), -ESHUTDOWN);
+    ck_assert_uint_eq(rec_count(&rig, SL_RECORDER_RECORDED), 10);
+    ck_assert_uint_eq(scratch_count("cam-20200101T000000Z-0040.mkv"), 0);
+    ck_assert_uint_eq(scratch_count("cam-20200101T000000Z-0050.mkv"), 1);
 }
 END_TEST
 
@@ -689,6 +746,9 @@ int main(void)
     tcase_add_test(tcase, test_refused_for_want_of_space);
     tcase_add_test(tcase, test_keep_free_stop);
     tcase_add_test(tcase, test_small_disk_overwrite);
+    tcase_add_test(tcase, test_overwrite_no_more_than_needed);
+    tcase_add_test(tcase, test_overwrite_keeps_the_newest);
+    tcase_add_test(tcase, test_overwrite_many_before_the_start);
     tcase_add_test(tcase, test_overwrite_takes_the_right_files);
     tcase_add_test(tcase, test_enospc_overwrite_loses_nothing);
     tcase_add_test(tcase, test_short_eagain_late);
