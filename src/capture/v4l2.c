@@ -378,6 +378,7 @@ int sl_v4l2_source_open_ops(struct sl_source **out, const struct sl_v4l2_ops *op
         return ret;
     }
     fill_info(vs, cfg->buffers);
+    wish.id = vs->dev.input; /* the event is about an input, and comes only to those who asked for that one */
     sl_v4l2_ioctl(&vs->dev, VIDIOC_SUBSCRIBE_EVENT, &wish); /* most cameras have no such event */
     vs->source.poll_fd = ops->poll_fd(ops->self, vs->dev.fd);
     vs->source.lead_frames = 1;

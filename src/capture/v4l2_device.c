@@ -167,7 +167,7 @@ int sl_v4l2_select_input(struct sl_v4l2 *dev, int input, struct sl_error *err)
     }
     if (sl_v4l2_ioctl(dev, VIDIOC_G_INPUT, &current) < 0)
         return 0; /* a receiver without inputs: nothing to learn */
-    entry.index = (uint32_t)current;
+    entry.index = dev->input = (uint32_t)current;
     if (sl_v4l2_ioctl(dev, VIDIOC_ENUMINPUT, &entry) < 0)
         return 0;
     dev->has_timings = entry.capabilities & V4L2_IN_CAP_DV_TIMINGS;

@@ -38,8 +38,9 @@ struct sl_v4l2 {
     int fd;
     char path[96];
     struct v4l2_capability cap;
-    uint32_t type; /* V4L2_BUF_TYPE_VIDEO_CAPTURE or …_MPLANE */
-    bool tv_input; /* TV or HDMI, as against a camera: decides the default colour space */
+    uint32_t type;  /* V4L2_BUF_TYPE_VIDEO_CAPTURE or …_MPLANE */
+    uint32_t input; /* the present one; 0 where there are none */
+    bool tv_input;  /* TV or HDMI, as against a camera: decides the default colour space */
     bool has_timings;
     struct v4l2_dv_timings timings;
     unsigned memory_planes; /* buffers a frame consists of */

@@ -508,6 +508,24 @@ START_TEST(events_of_a_source)
 }
 END_TEST
 
+/* An event carries the number of the input that it is about. */
+START_TEST(events_of_another_input_than_the_first)
+{
+    struct sl_source *source;
+    struct sl_delivery delivery;
+
+    fake_fini(&g_fake);
+    fake_init_hdmi(&g_fake);
+    g_cfg.input = 1;
+    ck_assert_int_eq(sl_v4l2_source_open_ops(&source, &g_fake.ops, &g_cfg, &g_rig.err), 0);
+    g_fake.event = (struct v4l2_event){.type = V4L2_EVENT_SOURCE_CHANGE, .id = 1};
+    g_fake.event.u.src_change.changes = V4L2_EVENT_SRC_CH_RESOLUTION;
+    source->ops->ready(source, POLLPRI);
+    ck_assert_int_eq(source->ops->next(source, 0, &delivery), -ENOLINK);
+    source->ops->close(source);
+}
+END_TEST
+
 /* --- planes ------------------------------------------------------------------------------------------------------------------- */
 
 START_TEST(multiplanar_with_one_buffer)
@@ -711,6 +729,7 @@ static void add_frames(TCase *tcase)
     tcase_add_test(tcase, a_refused_buffer);
     tcase_add_test(tcase, the_signal_changes_its_mode);
     tcase_add_test(tcase, events_of_a_source);
+    tcase_add_test(tcase, events_of_another_input_than_the_first);
 }
 
 int main(void)

@@ -407,7 +407,8 @@ static int take_event(struct fake_v4l2 *fake, struct v4l2_event *event)
         return -ENOENT;
     *event = fake->event;
     fake->event.type = 0;
-    return 0;
+    /* One that nobody subscribed to is not even queued. */
+    return event->type == V4L2_EVENT_SOURCE_CHANGE && event->id != fake->subscribed.id ? -ENOENT : 0;
 }
 
 static int query_capabilities(struct fake_v4l2 *fake, struct v4l2_capability *cap)
@@ -516,6 +517,7 @@ static int dispatch(struct fake_v4l2 *fake, unsigned long req, void *arg)
     case VIDIOC_STREAMOFF:
         return stream(fake, req == VIDIOC_STREAMON);
     case VIDIOC_SUBSCRIBE_EVENT:
+        fake->subscribed = *(struct v4l2_event_subscription *)arg;
         return 0;
     case VIDIOC_DQEVENT:
         return take_event(fake, arg);

@@ -77,6 +77,7 @@ struct fake_v4l2 {
     int mapped;
     int event_fd;
     uint32_t input;
+    struct v4l2_event_subscription subscribed;
     struct v4l2_dv_timings current_timings;
     struct v4l2_format format;
     uint32_t memory; /* of the requested buffers; 0: none */
