@@ -25,6 +25,8 @@ static const char *const g_anomaly_names[] = {
     [SL_ANOMALY_TIME_FOREIGN_CLOCK] = "time_foreign_clock",
     [SL_ANOMALY_BAD_INDEX] = "bad_index",
     [SL_ANOMALY_BAD_SIZE] = "bad_size",
+    [SL_ANOMALY_BAD_BUFFER] = "bad_buffer",
+    [SL_ANOMALY_FALSE_READY] = "false_ready",
     [SL_ANOMALY_QUEUE_REFUSED] = "queue_refused",
 };
 _Static_assert(sizeof(g_anomaly_names) / sizeof(g_anomaly_names[0]) == SL_ANOMALY_COUNT, "one name per anomaly");

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 
+#include "capture/anomaly.h"
 #include "core/agent.h"
 #include "core/clock.h"
 #include "core/event.h"
@@ -86,20 +87,6 @@ enum sl_capture_counter {
     SL_CAPTURE_COUNTERS
 };
 extern const struct sl_counter_def sl_capture_counter_defs[SL_CAPTURE_COUNTERS];
-
-enum sl_anomaly {
-    SL_ANOMALY_SEQUENCE_FROZEN,
-    SL_ANOMALY_SEQUENCE_JUMP,
-    SL_ANOMALY_SEQUENCE_RESET,
-    SL_ANOMALY_TIME_FROZEN,
-    SL_ANOMALY_TIME_BACKWARD,
-    SL_ANOMALY_TIME_FOREIGN_CLOCK,
-    SL_ANOMALY_BAD_INDEX,
-    SL_ANOMALY_BAD_SIZE,
-    SL_ANOMALY_QUEUE_REFUSED,
-    SL_ANOMALY_COUNT
-};
-const char *sl_anomaly_name(enum sl_anomaly anomaly);
 
 struct sl_capture;
 

@@ -15,8 +15,9 @@
 
 #include "capture/capture_state.h"
 
-enum { MAX_REFUSALS = 16 };
+enum { MAX_REFUSALS = 16, MAX_FALSE_READIES = 8 };
 #define REFUSED_RETRY_NS (10 * SL_NS_PER_MS)
+#define STORM_PAUSE_NS   SL_NS_PER_MS
 
 static uint64_t expected(const struct sl_capture *c)
 {
@@ -74,6 +75,8 @@ static void note_anomalies(struct sl_capture *c, const struct sl_delivery *deliv
         note_anomaly(c, SL_ANOMALY_BAD_INDEX);
     if (delivery->bad_size)
         note_anomaly(c, SL_ANOMALY_BAD_SIZE);
+    if (delivery->contradiction)
+        note_anomaly(c, SL_ANOMALY_BAD_BUFFER);
     for (unsigned i = 0; bits; i++, bits >>= 1)
         if (bits & 1)
             note_anomaly(c, (enum sl_anomaly)i);
@@ -170,6 +173,7 @@ static void take(struct sl_capture *c, const struct sl_delivery *delivery)
     uint32_t flags;
 
     c->silent_from_ns = c->now_ns;
+    c->false_readies = 0;
     if (delivery->frame)
         c->queued--;
     place(c, delivery, &step);
@@ -216,6 +220,20 @@ static void count_starvation(struct sl_capture *c)
     c->starving = !c->queued;
 }
 
+/* Nothing came. A device that only says it is ready would keep this thread awake for ever: after some turns it is not asked for a while. */
+static void count_false_ready(struct sl_capture *c)
+{
+    if (!c->source->false_ready)
+        return;
+    c->false_readies++;
+    note_anomaly(c, SL_ANOMALY_FALSE_READY);
+}
+
+static bool in_storm(const struct sl_capture *c)
+{
+    return c->false_readies >= MAX_FALSE_READIES;
+}
+
 static int do_work(void *self)
 {
     struct sl_capture *c = self;
@@ -233,11 +251,12 @@ static int do_work(void *self)
     ret = c->source->ops->next(c->source, c->now_ns, &delivery);
     if (ret < 0)
         return finish(c, ret);
-    if (ret > 0)
+    if (ret > 0) {
         take(c, &delivery);
-    else if (stalled(c))
-        return finish(c, -ETIMEDOUT);
-    return ret;
+        return ret;
+    }
+    count_false_ready(c);
+    return stalled(c) ? finish(c, -ETIMEDOUT) : 0;
 }
 
 /* Nanoseconds until something is due at the latest; -1: nothing is. */
@@ -249,6 +268,8 @@ static int64_t sleep_ns(const struct sl_capture *c)
         until_ns = c->silent_from_ns + c->stall_timeout_ns;
     if (c->refusals && c->now_ns + REFUSED_RETRY_NS < until_ns)
         until_ns = c->now_ns + REFUSED_RETRY_NS;
+    if (in_storm(c) && c->now_ns + STORM_PAUSE_NS < until_ns)
+        until_ns = c->now_ns + STORM_PAUSE_NS;
     if (until_ns == INT64_MAX)
         return -1;
     return until_ns > c->now_ns ? until_ns - c->now_ns : 0;
@@ -262,10 +283,15 @@ static void sleep_until_something(struct sl_capture *c, bool armed)
         {.fd = c->stop.fd, .events = POLLIN},
         {.fd = armed ? c->home->fd : -1, .events = POLLIN},
         /* a V4L2 queue without any buffer polls as an error at once: ask only while there is one to wait for */
-        {.fd = c->queued ? c->source->poll_fd : -1, .events = POLLIN | POLLPRI},
+        {.fd = c->queued && !in_storm(c) ? c->source->poll_fd : -1, .events = POLLIN | POLLPRI},
     };
+    int ready = ppoll(fds, 3, ns < 0 ? NULL : &timeout, NULL);
 
-    if (ppoll(fds, 3, ns < 0 ? NULL : &timeout, NULL) <= 0)
+    if (in_storm(c) && c->queued) { /* the pause is over, or something else has come */
+        fds[2].fd = c->source->poll_fd;
+        ready += poll(fds + 2, 1, 0) > 0;
+    }
+    if (ready <= 0)
         return;
     if (fds[0].revents)
         sl_wake_drain(&c->stop);

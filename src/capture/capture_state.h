@@ -39,6 +39,7 @@ struct sl_capture {
     struct sl_kept_run kept[2]; /* with the device's error flag; else too short */
     int64_t *queued_ns;         /* per frame of the pool: when the device got it */
     unsigned queued;            /* frames the device has */
+    unsigned false_readies;     /* in a row */
     unsigned refusals;          /* queue() failures in a row */
     int64_t begun_ns;
     int64_t now_ns;         /* of the last do_work */

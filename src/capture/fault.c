@@ -132,6 +132,8 @@ static int fault_next(struct sl_source *source, int64_t now_ns, struct sl_delive
     struct fault_source *fs = (struct fault_source *)source;
     int ret = fs->silent ? 0 : fs->inner->ops->next(fs->inner, now_ns, delivery);
 
+    fs->source.false_ready = !fs->silent && fs->inner->false_ready;
+
     return ret > 0 ? apply(fs, now_ns, delivery) : ret;
 }
 

@@ -19,6 +19,7 @@ struct sl_delivery {
     uint32_t bytesused;
     uint32_t flags;     /* enum sl_frame_flags that the source knows of */
     bool time_unusable; /* the device stamps with another clock than ours */
+    bool contradiction; /* it is not the kind of buffer that was queued; what else it says was checked by itself */
     bool bad_size;      /* the device said more bytes than the slot has; bytesused is cut */
 };
 
@@ -52,6 +53,7 @@ struct sl_source {
     int poll_fd;           /* -1: time alone tells */
     unsigned low_water;    /* with fewer frames queued than this the agent wants to be woken by the next one that comes home */
     unsigned lead_frames;  /* how long before a frame is due the device needs its buffer, in frames */
+    bool false_ready;      /* poll(2) promised what next() did not find; next() says so each time it returns 0 */
     bool own_times;        /* stamps follow the source's own time, not the clock */
     bool waits_for_frames; /* running out of frames stops its time instead of losing something */
 };

@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/v4l2_device.h"
+#include "capture/v4l2_buffer.h"
+
+enum { MAX_EVENTS = 64 }; /* at a time; a driver that has ever more does not keep the frames waiting */
 
 struct v4l2_source {
     struct sl_source source;
@@ -80,6 +82,12 @@ static int source_memory(struct sl_source *source, struct sl_memory **out, struc
     ret = sl_v4l2_map(&vs->dev, &count, &vs->mapped_inner, err);
     if (ret < 0)
         return ret;
+    ret = sl_v4l2_check_format(&vs->dev, err);
+    if (ret < 0) {
+        sl_memory_close(vs->mapped_inner);
+        vs->mapped_inner = NULL;
+        return ret;
+    }
     vs->handed_out = *vs->mapped_inner;
     vs->handed_out.owner = vs;
     vs->handed_out.close = close_handed_out;
@@ -114,10 +122,10 @@ static int import(struct v4l2_source *vs, struct sl_pool *pool, unsigned *count,
     ret = sl_v4l2_request(&vs->dev, memory, count, err);
     if (ret < 0)
         return ret;
-    vs->memory = memory;
+    vs->memory = memory; /* from here on stop() gives the buffers back */
     granted_indices(vs, *count);
     query_stamps(vs, memory);
-    return 0;
+    return sl_v4l2_check_format(&vs->dev, err);
 }
 
 static int source_prepare(struct sl_source *source, struct sl_pool *pool, struct sl_error *err)
@@ -194,12 +202,13 @@ static int source_queue(struct sl_source *source, struct sl_frame *frame, int64_
 static int read_events(struct v4l2_source *vs)
 {
     struct v4l2_event event = {0};
-    int result = 0;
+    int result = 0, count = 0;
 
     vs->event_pending = false;
-    for (int i = 0; i < 64 && sl_v4l2_ioctl(&vs->dev, VIDIOC_DQEVENT, &event) >= 0; i++)
+    for (; count < MAX_EVENTS && sl_v4l2_ioctl(&vs->dev, VIDIOC_DQEVENT, &event) >= 0; count++)
         if (event.type == V4L2_EVENT_SOURCE_CHANGE && event.u.src_change.changes & V4L2_EVENT_SRC_CH_RESOLUTION)
             result = -ENOLINK;
+    vs->source.false_ready = count == 0 || count == MAX_EVENTS;
     return result;
 }
 
@@ -220,21 +229,25 @@ static int source_next(struct sl_source *source, int64_t now_ns, struct sl_deliv
 {
     struct v4l2_source *vs = (struct v4l2_source *)source;
     struct sl_v4l2_buffer buffer;
-    int ret = vs->event_pending ? read_events(vs) : 0;
+    int ret;
 
     (void)now_ns;
+    vs->source.false_ready = false;
+    ret = vs->event_pending ? read_events(vs) : 0;
     if (ret < 0 || !vs->readable)
         return ret;
     vs->readable = false;
     sl_v4l2_buffer_init(&vs->dev, &buffer, vs->memory);
     ret = sl_v4l2_ioctl(&vs->dev, VIDIOC_DQBUF, &buffer.buffer);
+    vs->source.false_ready = ret == -EAGAIN;
     if (ret == -EAGAIN) /* buffers are queued, so an error with nothing to fetch is the device's; waiting on would spin */
         return vs->poll_failed ? -EIO : 0;
     if (ret < 0)
         return ret;
     *delivery = (struct sl_delivery){
         .frame = take_index(vs, buffer.buffer.index),
-        .time_ns = buffer.buffer.timestamp.tv_sec * SL_NS_PER_S + buffer.buffer.timestamp.tv_usec * SL_NS_PER_US,
+        .time_ns = sl_v4l2_stamp_ns(&buffer.buffer),
+        .contradiction = sl_v4l2_contradicts(&vs->dev, &buffer.buffer, vs->memory),
         .sequence = buffer.buffer.sequence,
         .flags = buffer.buffer.flags & V4L2_BUF_FLAG_ERROR ? SL_FRAME_DEVICE_ERROR : 0,
         .time_unusable = (buffer.buffer.flags & V4L2_BUF_FLAG_TIMESTAMP_MASK) != V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC,

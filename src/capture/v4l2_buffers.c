@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "capture/v4l2_device.h"
+#include "capture/v4l2_buffer.h"
 
 uint32_t sl_v4l2_memory_of(const struct sl_slot *slot)
 {
@@ -55,6 +55,23 @@ void sl_v4l2_buffer_fill(const struct sl_v4l2 *dev, struct sl_v4l2_buffer *buffe
         else
             buffer->plane[p].m.userptr = (unsigned long)(slot->data + (dev->memory_planes > 1 ? dev->format.offset[p] : 0));
     }
+}
+
+int64_t sl_v4l2_stamp_ns(const struct v4l2_buffer *buffer)
+{
+    int64_t ns;
+
+    /* what is no time is one of another clock: the grid takes neither */
+    if (buffer->timestamp.tv_usec < 0 || buffer->timestamp.tv_usec >= SL_NS_PER_S / SL_NS_PER_US ||
+        __builtin_mul_overflow((int64_t)buffer->timestamp.tv_sec, SL_NS_PER_S, &ns) ||
+        __builtin_add_overflow(ns, (int64_t)buffer->timestamp.tv_usec * SL_NS_PER_US, &ns))
+        return INT64_MAX;
+    return ns;
+}
+
+bool sl_v4l2_contradicts(const struct sl_v4l2 *dev, const struct v4l2_buffer *buffer, uint32_t memory)
+{
+    return buffer->type != dev->type || buffer->memory != memory || (sl_v4l2_multiplanar(dev) && buffer->length != dev->memory_planes);
 }
 
 /* Payload of one plane: bytesused counts from the buffer's first byte, the payload begins at data_offset. */

@@ -11,7 +11,7 @@
 
 #include "capture/v4l2_device.h"
 
-enum { MAX_CONTROLS = 1024, NAME_BYTES = 64 };
+enum { MAX_CONTROLS = 1024, MAX_ENTRIES = 256, NAME_BYTES = 64 };
 
 void sl_v4l2_control_name(const char *from, size_t from_bytes, char *name)
 {
@@ -31,10 +31,27 @@ void sl_v4l2_control_name(const char *from, size_t from_bytes, char *name)
     name[used] = '\0';
 }
 
-static bool next_control(const struct sl_v4l2 *dev, struct v4l2_query_ext_ctrl *query)
+bool sl_v4l2_next_control(const struct sl_v4l2 *dev, struct v4l2_query_ext_ctrl *query)
 {
+    uint32_t last = query->id;
+
     query->id |= V4L2_CTRL_FLAG_NEXT_CTRL;
-    return sl_v4l2_ioctl(dev, VIDIOC_QUERY_EXT_CTRL, query) >= 0;
+    return sl_v4l2_ioctl(dev, VIDIOC_QUERY_EXT_CTRL, query) >= 0 && query->id > last;
+}
+
+uint64_t sl_v4l2_menu_entries(const struct v4l2_query_ext_ctrl *control, uint64_t most)
+{
+    uint64_t span = (uint64_t)control->maximum - (uint64_t)control->minimum; /* the two may lie at the ends of 64 bits */
+
+    if (control->minimum > control->maximum)
+        return 0;
+    return span < most ? span + 1 : most;
+}
+
+void sl_v4l2_menu_clean(const struct v4l2_query_ext_ctrl *control, struct v4l2_querymenu *entry)
+{
+    if (control->type == V4L2_CTRL_TYPE_MENU) /* else the number lies there */
+        sl_v4l2_clean(entry->name, sizeof(entry->name));
 }
 
 static bool find_control(const struct sl_v4l2 *dev, const char *name, struct v4l2_query_ext_ctrl *found, char *list, size_t bytes)
@@ -42,7 +59,7 @@ static bool find_control(const struct sl_v4l2 *dev, const char *name, struct v4l
     struct v4l2_query_ext_ctrl query = {0};
 
     list[0] = '\0';
-    for (int i = 0; i < MAX_CONTROLS && next_control(dev, &query); i++) {
+    for (int i = 0; i < MAX_CONTROLS && sl_v4l2_next_control(dev, &query); i++) {
         char candidate[NAME_BYTES];
 
         if (query.type == V4L2_CTRL_TYPE_CTRL_CLASS || query.flags & V4L2_CTRL_FLAG_DISABLED)
@@ -93,14 +110,17 @@ static bool parse_menu(const struct sl_v4l2 *dev, const struct v4l2_query_ext_ct
     int64_t number;
     bool is_number = parse_number(text, &number);
     bool known = false;
+    uint64_t entries = sl_v4l2_menu_entries(control, MAX_ENTRIES);
 
     list[0] = '\0';
-    for (int64_t i = control->minimum; i <= control->maximum && i - control->minimum < 256; i++) {
+    for (uint64_t n = 0; n < entries; n++) {
+        int64_t i = control->minimum + (int64_t)n;
         struct v4l2_querymenu entry = {.id = control->id, .index = (uint32_t)i};
         char label[NAME_BYTES];
 
         if (sl_v4l2_ioctl(dev, VIDIOC_QUERYMENU, &entry) < 0)
             continue; /* menus may have holes */
+        sl_v4l2_menu_clean(control, &entry);
         menu_label(control, &entry, label, sizeof(label));
         sl_v4l2_append(list, bytes, "%s%lld=%s", list[0] ? ", " : "", (long long)i, label);
         if (is_number && number == i) {
@@ -113,6 +133,16 @@ static bool parse_menu(const struct sl_v4l2 *dev, const struct v4l2_query_ext_ct
         }
     }
     return known;
+}
+
+/* Only INTEGER64 is handed over with more than 32 bits. The range of a bitmask is signed and says nothing. */
+static bool in_range(const struct v4l2_query_ext_ctrl *control, int64_t value)
+{
+    if (control->type == V4L2_CTRL_TYPE_BITMASK)
+        return value >= 0 && value <= UINT32_MAX;
+    if (control->type != V4L2_CTRL_TYPE_INTEGER64 && (value < INT32_MIN || value > INT32_MAX))
+        return false;
+    return value >= control->minimum && value <= control->maximum;
 }
 
 static int parse_value(const struct sl_v4l2 *dev, const struct v4l2_query_ext_ctrl *control, const char *name, const char *text,
@@ -132,13 +162,15 @@ static int parse_value(const struct sl_v4l2 *dev, const struct v4l2_query_ext_ct
     case V4L2_CTRL_TYPE_INTEGER_MENU:
         if (parse_menu(dev, control, text, value, list, sizeof(list)))
             return 0;
-        return sl_fail(err, -EINVAL, "v4l2 %s: control %s=%s: no such entry; there are %s", dev->path, name, text, list);
+        return sl_fail(err, -EINVAL, "v4l2 %s: control %s=%s: no such entry; there are %s", dev->path, name, text, list[0] ? list : "none");
     case V4L2_CTRL_TYPE_INTEGER:
     case V4L2_CTRL_TYPE_INTEGER64:
     case V4L2_CTRL_TYPE_BITMASK:
-        if (parse_number(text, value) &&
-            (control->type == V4L2_CTRL_TYPE_BITMASK || (*value >= control->minimum && *value <= control->maximum)))
+        if (parse_number(text, value) && in_range(control, *value))
             return 0;
+        if (control->minimum > control->maximum)
+            return sl_fail(err, -EPROTO, "v4l2 %s: control %s: the driver says that its values go from %lld to %lld", dev->path, name,
+                           (long long)control->minimum, (long long)control->maximum);
         return sl_fail(err, -EINVAL, "v4l2 %s: control %s=%s: must be %lld to %lld in steps of %llu", dev->path, name, text,
                        (long long)control->minimum, (long long)control->maximum, (unsigned long long)control->step);
     default:

@@ -1,11 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening a device, and what every v4l2_*.c file says when an ioctl fails. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "capture/v4l2_device.h"
+
+enum { INTERRUPTIONS_MAX = 64 }; /* of one ioctl: our threads take no signals, so more is the driver's doing */
+
+/* Length of the UTF-8 character at `text`; 0: it is none, or one that does not print. */
+static size_t character(const uint8_t *text, size_t bytes)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = *text < 0x80 ? 1 : *text >> 5 == 6 ? 2 : *text >> 4 == 14 ? 3 : *text >> 3 == 30 ? 4 : 0;
+    uint32_t code = length > 1 ? *text & (0x7fu >> length) : *text;
+
+    if (!length || length > bytes)
+        return 0;
+    for (size_t i = 1; i < length; i++) {
+        if (text[i] >> 6 != 2)
+            return 0;
+        code = code << 6 | (text[i] & 0x3f);
+    }
+    if (length == 1)
+        return isprint((int)code) ? 1 : 0;
+    return code < smallest[length] || code < 0xa0 || code >> 11 == 0x1b || code > 0x10ffff ? 0 : length;
+}
+
+void sl_v4l2_clean(uint8_t *text, size_t bytes)
+{
+    size_t length, at;
+
+    text[bytes - 1] = '\0';
+    length = strlen((const char *)text);
+    for (at = 0; at < length;) {
+        size_t good = character(text + at, length - at);
+
+        if (!good)
+            text[at] = '?';
+        at += good ? good : 1;
+    }
+}
 
 struct sl_v4l2_fourcc sl_v4l2_fourcc_text(uint32_t fourcc)
 {
@@ -85,7 +122,11 @@ void sl_v4l2_note(struct sl_v4l2 *dev, const char *format, ...)
 
 int sl_v4l2_ioctl(const struct sl_v4l2 *dev, unsigned long request, void *arg)
 {
-    return dev->ops->ioctl(dev->ops->self, dev->fd, request, arg);
+    int ret = -EINTR;
+
+    for (int i = 0; i < INTERRUPTIONS_MAX && ret == -EINTR; i++)
+        ret = dev->ops->ioctl(dev->ops->self, dev->fd, request, arg);
+    return ret;
 }
 
 bool sl_v4l2_multiplanar(const struct sl_v4l2 *dev)
@@ -100,6 +141,9 @@ static int query_capabilities(struct sl_v4l2 *dev, struct sl_error *err)
 
     if (ret < 0)
         return sl_v4l2_fail(dev, err, ret, ret == -ENOTTY ? "this is no V4L2 device" : NULL, "VIDIOC_QUERYCAP");
+    sl_v4l2_clean(dev->cap.driver, sizeof(dev->cap.driver));
+    sl_v4l2_clean(dev->cap.card, sizeof(dev->cap.card));
+    sl_v4l2_clean(dev->cap.bus_info, sizeof(dev->cap.bus_info));
     caps = dev->cap.capabilities & V4L2_CAP_DEVICE_CAPS ? dev->cap.device_caps : dev->cap.capabilities;
     if (caps & V4L2_CAP_VIDEO_CAPTURE_MPLANE)
         dev->type = V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE;
@@ -147,6 +191,7 @@ static int fail_input(const struct sl_v4l2 *dev, int code, int input, struct sl_
 
         if (sl_v4l2_ioctl(dev, VIDIOC_ENUMINPUT, &entry) < 0)
             break;
+        sl_v4l2_clean(entry.name, sizeof(entry.name));
         sl_v4l2_append(list, sizeof(list), "%s%u %.31s", i ? ", " : "it has ", i, (const char *)entry.name);
     }
     return sl_v4l2_fail(dev, err, code, list[0] ? list : NULL, "VIDIOC_S_INPUT(%d)", input);

@@ -43,6 +43,7 @@ struct sl_v4l2 {
     bool tv_input;  /* TV or HDMI, as against a camera: decides the default colour space */
     bool has_timings;
     struct v4l2_dv_timings timings;
+    uint32_t fourcc;        /* granted: format.pixel's, or that of its planes in buffers of their own */
     unsigned memory_planes; /* buffers a frame consists of */
     uint32_t sizeimage[SL_MAX_PLANES];
     struct sl_video_format format;
@@ -52,6 +53,7 @@ struct sl_v4l2 {
 /* v4l2_device.c. fd stays closed on failure; close is fine on a closed device. */
 int sl_v4l2_open(struct sl_v4l2 *dev, const struct sl_v4l2_ops *ops, const char *path, struct sl_error *err);
 void sl_v4l2_close(struct sl_v4l2 *dev);
+/* Again after EINTR, a bounded number of times. */
 int sl_v4l2_ioctl(const struct sl_v4l2 *dev, unsigned long request, void *arg);
 bool sl_v4l2_multiplanar(const struct sl_v4l2 *dev);
 /* S_INPUT when input ≥ 0; learns what kind of input it is. */
@@ -63,6 +65,9 @@ int sl_v4l2_fail(const struct sl_v4l2 *dev, struct sl_error *err, int code, cons
 void sl_v4l2_note(struct sl_v4l2 *dev, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds to a bounded string, cutting at its end. */
 void sl_v4l2_append(char *text, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* A driver's text of `bytes` bytes becomes one that ends and is printable UTF-8; what is not becomes a question mark. */
+void sl_v4l2_clean(uint8_t *text, size_t bytes);
 
 struct sl_v4l2_fourcc {
     char text[5];
@@ -81,6 +86,8 @@ void sl_v4l2_timings_name(const struct v4l2_dv_timings *timings, char *text, siz
 
 /* v4l2_format.c: asks, reads back, refuses what is not what was asked. Fills format, memory_planes, sizeimage. */
 int sl_v4l2_set_format(struct sl_v4l2 *dev, const struct sl_capture_cfg *cfg, struct sl_error *err);
+/* Is the format still the one that was granted? Once buffers are requested nobody can change it any more. */
+int sl_v4l2_check_format(struct sl_v4l2 *dev, struct sl_error *err);
 /* What is set now, without setting anything: memory_planes, sizeimage and a format that only says how long the planes are. */
 int sl_v4l2_present_format(struct sl_v4l2 *dev, uint32_t *fourcc, uint32_t *width, uint32_t *height);
 /* Everything the device offers as one line, for error texts. */
@@ -102,6 +109,11 @@ struct sl_colour sl_v4l2_colour(uint32_t colorspace, uint32_t ycbcr_enc, uint32_
 int sl_v4l2_set_controls(const struct sl_v4l2 *dev, const char *controls, struct sl_error *err);
 /* "White Balance, Auto" → "white_balance_auto"; name holds 64 bytes. */
 void sl_v4l2_control_name(const char *from, size_t from_bytes, char *name);
+/* The control after query->id. False: there is none, or the driver goes in circles. */
+bool sl_v4l2_next_control(const struct sl_v4l2 *dev, struct v4l2_query_ext_ctrl *query);
+/* How many values from the minimum on a menu may have, at most `most`. */
+uint64_t sl_v4l2_menu_entries(const struct v4l2_query_ext_ctrl *control, uint64_t most);
+void sl_v4l2_menu_clean(const struct v4l2_query_ext_ctrl *control, struct v4l2_querymenu *entry);
 /* The driver's minimum of queued buffers; 1 when it does not say. */
 unsigned sl_v4l2_min_buffers(const struct sl_v4l2 *dev);
 
@@ -114,20 +126,6 @@ int sl_v4l2_map(struct sl_v4l2 *dev, unsigned *count, struct sl_memory **out, st
 int sl_v4l2_try_memory(const struct sl_v4l2 *dev, const struct sl_memory *memory, struct sl_error *err);
 /* Do CPU reads of this mapping run at the speed of ordinary memory (within a factor of 4)? */
 bool sl_v4l2_is_cached(const void *start, size_t bytes);
-
-/* v4l2_buffers.c: one v4l2_buffer with its planes, ready for QBUF or DQBUF. */
-struct sl_v4l2_buffer {
-    struct v4l2_buffer buffer;
-    struct v4l2_plane plane[VIDEO_MAX_PLANES];
-};
-void sl_v4l2_buffer_init(const struct sl_v4l2 *dev, struct sl_v4l2_buffer *buffer, uint32_t memory);
-void sl_v4l2_buffer_fill(const struct sl_v4l2 *dev, struct sl_v4l2_buffer *buffer, uint32_t memory, uint32_t index,
-                         const struct sl_slot *slot);
-/* What a dequeued buffer holds: bytesused and bad_size of the delivery; moves payload that starts at a data_offset. */
-void sl_v4l2_buffer_payload(const struct sl_v4l2 *dev, const struct sl_v4l2_buffer *buffer, const struct sl_slot *slot,
-                            struct sl_delivery *delivery);
-/* V4L2_MEMORY_* of a slot that is not the driver's own. */
-uint32_t sl_v4l2_memory_of(const struct sl_slot *slot);
 
 /* v4l2.c: the source over any ops. */
 int sl_v4l2_source_open_ops(struct sl_source **out, const struct sl_v4l2_ops *ops, const struct sl_capture_cfg *cfg, struct sl_error *err);

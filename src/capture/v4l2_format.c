@@ -10,6 +10,8 @@
 #include "capture/v4l2_device.h"
 
 enum { MAX_ENUM = 256, MAX_PADDING_LINES = 64 };
+/* A buffer larger than this by far for its picture is a driver's mistake, and the ring would be made of such. */
+#define LARGEST_BUFFER(need) (4 * (uint64_t)(need) + (UINT64_C(64) << 20))
 
 /* The same few fields out of both shapes of struct v4l2_format. */
 struct granted {
@@ -190,7 +192,7 @@ static uint32_t stored_lines(const struct sl_pixel_format *pixel, const struct g
     return lines;
 }
 
-static int check_planes(struct sl_v4l2 *dev, const struct granted *got, struct sl_error *err)
+static int check_planes(const struct sl_v4l2 *dev, const struct granted *got, struct sl_error *err)
 {
     const struct sl_video_format *format = &dev->format;
     unsigned expected = got->fourcc == format->pixel->v4l2_fourcc ? 1 : format->pixel->planes;
@@ -204,12 +206,13 @@ static int check_planes(struct sl_v4l2 *dev, const struct granted *got, struct s
         if (got->sizeimage[p] < need)
             return sl_fail(err, -EPROTO, "v4l2 %s: the driver says plane %u takes %u bytes, but %ux%u %s needs %u", dev->path, p,
                            got->sizeimage[p], got->width, got->height, format->pixel->name, need);
+        if (got->sizeimage[p] > LARGEST_BUFFER(need))
+            return sl_fail(err, -EPROTO, "v4l2 %s: the driver says plane %u takes %u bytes, far more than the %u of %ux%u %s", dev->path, p,
+                           got->sizeimage[p], need, got->width, got->height, format->pixel->name);
         if (p && got->bytesperline[p] && got->bytesperline[p] != format->bytesperline[p])
             return sl_fail(err, -ENOTSUP, "v4l2 %s: plane %u has lines of %u bytes; with %u in plane 0 they must have %u", dev->path, p,
                            got->bytesperline[p], format->bytesperline[0], format->bytesperline[p]);
-        dev->sizeimage[p] = got->sizeimage[p];
     }
-    dev->memory_planes = expected;
     return 0;
 }
 
@@ -219,6 +222,7 @@ static int take_shape(struct sl_v4l2 *dev, const struct granted *got, struct sl_
     struct sl_video_format tight = {0};
     uint32_t bytesperline = got->bytesperline[0];
     bool split = got->fourcc != pixel->v4l2_fourcc;
+    int ret;
 
     if (sl_video_format_tight(&tight, pixel, got->width, got->height) < 0)
         return sl_fail(err, -EINVAL, "v4l2 %s: %s cannot be %ux%u", dev->path, pixel->name, got->width, got->height);
@@ -226,9 +230,36 @@ static int take_shape(struct sl_v4l2 *dev, const struct granted *got, struct sl_
         bytesperline = tight.bytesperline[0]; /* allowed for formats without lines; ours are tight then */
     if (sl_video_format_padded(&dev->format, pixel, got->width, got->height, bytesperline,
                                split ? stored_lines(pixel, got, bytesperline) : got->height) < 0)
-        return sl_fail(err, -EPROTO, "v4l2 %s: the driver says a line of %u %s pixels takes %u bytes; it must be %u or more", dev->path,
-                       got->width, pixel->name, bytesperline, tight.bytesperline[0]);
-    return check_planes(dev, got, err);
+        return sl_fail(err, -EPROTO, "v4l2 %s: the driver says a line of %u %s pixels takes %u bytes; it must be from %u to 64 KiB",
+                       dev->path, got->width, pixel->name, bytesperline, tight.bytesperline[0]);
+    ret = check_planes(dev, got, err);
+    if (ret < 0)
+        return ret;
+    memcpy(dev->sizeimage, got->sizeimage, got->planes * sizeof(dev->sizeimage[0]));
+    dev->memory_planes = got->planes;
+    dev->fourcc = got->fourcc;
+    return 0;
+}
+
+int sl_v4l2_check_format(struct sl_v4l2 *dev, struct sl_error *err)
+{
+    const struct sl_video_format *format = &dev->format;
+    struct v4l2_format fmt = {.type = dev->type};
+    struct granted got;
+    int ret = sl_v4l2_ioctl(dev, VIDIOC_G_FMT, &fmt);
+
+    if (ret < 0)
+        return sl_v4l2_fail(dev, err, ret, NULL, "VIDIOC_G_FMT");
+    read_granted(dev, &fmt, &got);
+    if (got.fourcc != dev->fourcc || got.width != format->width || got.height != format->height ||
+        (got.bytesperline[0] && got.bytesperline[0] != format->bytesperline[0]))
+        return sl_fail(
+            err, -EPROTO,
+            "v4l2 %s: VIDIOC_G_FMT: the format is %s %ux%u with lines of %u bytes now, although %s %ux%u with %u was granted; does "
+            "another program set it?",
+            dev->path, sl_v4l2_fourcc_text(got.fourcc).text, got.width, got.height, got.bytesperline[0],
+            sl_v4l2_fourcc_text(dev->fourcc).text, format->width, format->height, format->bytesperline[0]);
+    return check_planes(dev, &got, err);
 }
 
 int sl_v4l2_set_format(struct sl_v4l2 *dev, const struct sl_capture_cfg *cfg, struct sl_error *err)

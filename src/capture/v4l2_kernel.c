@@ -36,13 +36,8 @@ static int kernel_open(void *self, const char *path)
 
 static int kernel_ioctl(void *self, int fd, unsigned long request, void *arg)
 {
-    int ret;
-
     (void)self;
-    do
-        ret = v4l2_ioctl(fd, request, arg);
-    while (ret < 0 && errno == EINTR);
-    return ret < 0 ? -errno : 0;
+    return v4l2_ioctl(fd, request, arg) < 0 ? -errno : 0;
 }
 
 static int kernel_mmap(void *self, int fd, size_t bytes, uint32_t offset, void **out)

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "capture/v4l2_device.h"
+#include "capture/v4l2_buffer.h"
 
 #define PROBE_BYTES  (256u * 1024)
 #define PROBE_PASSES 5
@@ -26,6 +26,16 @@ struct mapped_memory {
     size_t *plane_bytes; /* per slot and plane: length of its mapping */
 };
 
+/* The driver contradicts itself; what it may have allocated is not wanted. */
+static int refuse_grant(const struct sl_v4l2 *dev, const struct v4l2_requestbuffers *request, const char *name, unsigned asked,
+                        struct sl_error *err)
+{
+    struct v4l2_requestbuffers none = {.type = request->type, .memory = request->memory};
+
+    sl_v4l2_ioctl(dev, VIDIOC_REQBUFS, &none);
+    return sl_fail(err, -EPROTO, "v4l2 %s: VIDIOC_REQBUFS(%s, %u): the driver granted %u buffers", dev->path, name, asked, request->count);
+}
+
 int sl_v4l2_request(const struct sl_v4l2 *dev, uint32_t memory, unsigned *count, struct sl_error *err)
 {
     struct v4l2_requestbuffers request = {.count = *count, .type = dev->type, .memory = memory};
@@ -37,8 +47,7 @@ int sl_v4l2_request(const struct sl_v4l2 *dev, uint32_t memory, unsigned *count,
     if (ret < 0)
         return sl_v4l2_fail(dev, err, ret, NULL, "VIDIOC_REQBUFS(%s, %u)", name, *count);
     if (*count && (!request.count || request.count > SL_V4L2_MAX_BUFFERS))
-        return sl_fail(err, -EPROTO, "v4l2 %s: VIDIOC_REQBUFS(%s, %u): the driver granted %u buffers", dev->path, name, *count,
-                       request.count);
+        return refuse_grant(dev, &request, name, *count, err);
     *count = request.count;
     return 0;
 }

@@ -92,6 +92,7 @@ static void probe_formats(const struct sl_v4l2 *dev, struct sl_probe_report *rep
         if (!format)
             return;
         memcpy(format->fourcc, sl_v4l2_fourcc_text(desc.pixelformat).text, sizeof(format->fourcc));
+        sl_v4l2_clean(desc.description, sizeof(desc.description));
         snprintf(format->description, sizeof(format->description), "%.32s", (const char *)desc.description);
         format->pixel = sl_pixel_format_by_v4l2(desc.pixelformat);
         probe_sizes(dev, desc.pixelformat, format);
@@ -114,6 +115,7 @@ static void probe_inputs(const struct sl_v4l2 *dev, struct sl_probe_report *repo
         if (!input)
             return;
         input->index = i;
+        sl_v4l2_clean(entry.name, sizeof(entry.name));
         snprintf(input->name, sizeof(input->name), "%.31s", (const char *)entry.name);
         input->current = (int)i == current;
         input->dv_timings = entry.capabilities & V4L2_IN_CAP_DV_TIMINGS;
@@ -195,7 +197,10 @@ static const char *control_type(uint32_t type)
 
 static void probe_menu(const struct sl_v4l2 *dev, const struct v4l2_query_ext_ctrl *query, struct sl_probe_control *control)
 {
-    for (int64_t i = query->minimum; i <= query->maximum && i - query->minimum < MAX_ENTRIES; i++) {
+    uint64_t entries = sl_v4l2_menu_entries(query, MAX_ENTRIES);
+
+    for (uint64_t n = 0; n < entries; n++) {
+        int64_t i = query->minimum + (int64_t)n;
         struct v4l2_querymenu menu = {.id = query->id, .index = (uint32_t)i};
         char(*entry)[48];
 
@@ -204,6 +209,7 @@ static void probe_menu(const struct sl_v4l2 *dev, const struct v4l2_query_ext_ct
         entry = grow(&control->entry, &control->entries, sizeof(*entry));
         if (!entry)
             return;
+        sl_v4l2_menu_clean(query, &menu);
         if (query->type == V4L2_CTRL_TYPE_INTEGER_MENU)
             snprintf(*entry, sizeof(*entry), "%lld=%lld", (long long)i, (long long)menu.value);
         else
@@ -237,13 +243,9 @@ static void probe_controls(const struct sl_v4l2 *dev, struct sl_probe_report *re
 {
     struct v4l2_query_ext_ctrl query = {0};
 
-    for (int i = 0; i < MAX_CONTROLS; i++) {
-        query.id |= V4L2_CTRL_FLAG_NEXT_CTRL;
-        if (sl_v4l2_ioctl(dev, VIDIOC_QUERY_EXT_CTRL, &query) < 0)
-            return;
+    for (int i = 0; i < MAX_CONTROLS && sl_v4l2_next_control(dev, &query); i++)
         if (query.type != V4L2_CTRL_TYPE_CTRL_CLASS && !(query.flags & V4L2_CTRL_FLAG_DISABLED))
             probe_control(dev, &query, report);
-    }
 }
 
 int sl_probe_device_ops(struct sl_probe_report **out, const struct sl_v4l2_ops *ops, const char *path, struct sl_error *err)

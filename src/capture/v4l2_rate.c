@@ -10,7 +10,7 @@
 
 #include "capture/v4l2_device.h"
 
-enum { MAX_RATES = 64 };
+enum { MAX_RATES = 64, FASTEST = 100000, SLOWEST = 3600 }; /* frames a second, seconds a frame */
 
 static uint64_t greatest_divisor(uint64_t a, uint64_t b)
 {
@@ -52,9 +52,10 @@ bool sl_v4l2_same_rate(struct sl_rational a, struct sl_rational b)
     return off <= 0.002 * y; /* 60 and 60000/1001 are the same wish */
 }
 
+/* What no sensor does is as good as not told. */
 static bool known(struct sl_rational rate)
 {
-    return rate.num && rate.den;
+    return rate.num && rate.den && rate.num / FASTEST <= rate.den && rate.den / SLOWEST <= rate.num;
 }
 
 static void add_rate(char *text, size_t bytes, const char *before, struct v4l2_fract interval)

@@ -35,7 +35,8 @@ void sl_v4l2_timings_name(const struct v4l2_dv_timings *timings, char *text, siz
 {
     struct sl_rational rate = sl_v4l2_timings_rate(timings);
     double hz = (double)rate.num / rate.den;
-    bool whole = hz - (double)(uint32_t)(hz + 0.5) < 0.005 && (double)(uint32_t)(hz + 0.5) - hz < 0.005;
+    double nearest = (double)(uint64_t)(hz + 0.5); /* a lying driver's rate may not fit 32 bits */
+    bool whole = hz - nearest < 0.005 && nearest - hz < 0.005;
 
     snprintf(text, bytes, "%ux%u%c%.*f", timings->bt.width, timings->bt.height, timings->bt.interlaced ? 'i' : 'p', whole ? 0 : 2, hz);
 }

@@ -13,7 +13,7 @@ void rig_init(struct capture_rig *rig)
     rig->deps.events = &rig->events;
 }
 
-void rig_start_on_memory(struct capture_rig *rig)
+int rig_try_start(struct capture_rig *rig)
 {
     struct sl_sink_cfg sink = {.name = "test", .limit = RIG_MAX_SLOTS};
     int ret = sl_pool_open(&rig->pool, rig->memory, &rig->err);
@@ -23,9 +23,13 @@ void rig_start_on_memory(struct capture_rig *rig)
     ck_assert_msg(ret == 0, "%s", rig->err.text);
     ret = sl_fanout_add(rig->fanout, &sink, &rig->sink, &rig->err);
     ck_assert_msg(ret == 0, "%s", rig->err.text);
-    ret = sl_capture_start(rig->capture, rig->pool, rig->fanout, &rig->err);
-    ck_assert_msg(ret == 0, "%s", rig->err.text);
     rig->agent = sl_capture_agent(rig->capture);
+    return sl_capture_start(rig->capture, rig->pool, rig->fanout, &rig->err);
+}
+
+void rig_start_on_memory(struct capture_rig *rig)
+{
+    ck_assert_msg(rig_try_start(rig) == 0, "%s", rig->err.text);
 }
 
 static void start(struct capture_rig *rig, unsigned slots)

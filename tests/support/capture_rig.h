@@ -34,7 +34,9 @@ void rig_init(struct capture_rig *rig);
 void rig_start(struct capture_rig *rig, const struct sl_capture_cfg *cfg, unsigned slots);
 /* The same over a source; taken. */
 void rig_start_source(struct capture_rig *rig, struct sl_source *source, const struct sl_capture_cfg *cfg, unsigned slots);
-/* Pool, fan-out and sink over rig->memory, then start; what rig_start does after its memory. */
+/* Pool, fan-out and sink over rig->memory, then start, which may fail. */
+int rig_try_start(struct capture_rig *rig);
+/* The same, and it must not fail; what rig_start does after its memory. */
 void rig_start_on_memory(struct capture_rig *rig);
 /* do_work until it does nothing; returns how much was done, or the first negative result. */
 int rig_work(struct capture_rig *rig);

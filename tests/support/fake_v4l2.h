@@ -7,6 +7,8 @@
  * a running stream, imported buffers must be long enough …) and lies where a test tells it to.
  */
 
+#include <pthread.h>
+
 #include "capture/v4l2_device.h"
 
 enum { FAKE_MAX_BUFFERS = 64, FAKE_MAX_FORMATS = 6, FAKE_MAX_SIZES = 4, FAKE_MAX_CONTROLS = 8, FAKE_MAX_TIMINGS = 8, FAKE_MAX_FAILS = 8 };
@@ -45,6 +47,16 @@ struct fake_done {
     uint32_t data_offset[SL_MAX_PLANES];
 };
 
+struct fake_v4l2;
+
+struct fake_lie {
+    unsigned long request; /* 0: every one */
+    /* Changes what the device has answered (`ret` is what it returned), and returns what the caller gets. */
+    int (*tell)(struct fake_v4l2 *fake, unsigned long request, void *arg, int ret);
+    /* The same without the device, which never sees the call. 1: it may, after all. */
+    int (*instead)(struct fake_v4l2 *fake, unsigned long request, void *arg);
+};
+
 struct fake_v4l2 {
     struct sl_v4l2_ops ops;
     /* what it is */
@@ -70,12 +82,15 @@ struct fake_v4l2 {
     uint32_t timestamp_flags;
     /* how it lies */
     struct fake_fail fail[FAKE_MAX_FAILS];
+    const struct fake_lie *lie; /* NULL: none. support/v4l2_lies.h has many */
+    unsigned told;              /* how often it was told */
+    pthread_mutex_t *guard;     /* held over each call, where the test has threads; NULL: it has none */
     void (*hook)(struct fake_v4l2 *fake, unsigned long request, void *arg); /* after an ioctl that worked */
     char node[64], bus[32];                                                 /* where it is; a test may move it */
     /* what it is doing */
     int open_count;
     int mapped;
-    int event_fd;
+    int bell[2]; /* sockets: what is written to [1] makes [0], which is polled, readable; an urgent byte is an event */
     uint32_t input;
     struct v4l2_event_subscription subscribed;
     struct v4l2_dv_timings current_timings;
@@ -103,11 +118,16 @@ void fake_fail_at(struct fake_v4l2 *fake, unsigned long request, int error, unsi
 /* The oldest queued buffer is filled and done. Returns a record that may be changed until it is dequeued; NULL: starved, and the
  * sequence moves on. */
 struct fake_done *fake_complete(struct fake_v4l2 *fake, int64_t time_ns);
+/* The device has an event: poll(2) says POLLPRI until it is taken. */
+void fake_raise_event(struct fake_v4l2 *fake, const struct v4l2_event *event);
 /* A done buffer that is none of the queued. */
 void fake_complete_index(struct fake_v4l2 *fake, uint32_t index, int64_t time_ns);
 /* Ends the test when something is still open, mapped, requested or streaming. */
 void fake_check_clean(struct fake_v4l2 *fake);
 void fake_fini(struct fake_v4l2 *fake);
+
+/* fake_v4l2_controls.c: the part of its ioctls that are about controls; -ENOTTY: none of them. */
+int fake_control_ioctl(struct fake_v4l2 *fake, unsigned long request, void *arg);
 
 struct v4l2_dv_timings fake_timings(uint32_t width, uint32_t height, bool interlaced, uint32_t total_width, uint32_t total_height,
                                     uint64_t pixelclock, uint32_t standards, uint32_t flags);
