@@ -5,7 +5,7 @@
 #include "capture/place.h"
 #include "core/event.h"
 #include "core/loss.h"
-#include "dma/dma.h"
+#include "dma/fanout.h"
 #include "writer/place.h"
 
 /*

@@ -184,7 +184,7 @@ static int parse(struct bench *b, int argc, char **argv)
 static int open_all(struct bench *b, struct sl_error *err)
 {
     unsigned slots = b->slots ? b->slots : 2 * b->queue_depth + SPARE_SLOTS;
-    struct sl_sink_cfg sink = {.name = "record", .limit = slots};
+    struct sl_sink_cfg sink = {.name = "record", .limit = SL_SINK_WHOLE_POOL};
     struct sl_recorder_cfg cfg = {
         .dir = b->dir,
         .name = "bench",
@@ -203,7 +203,7 @@ static int open_all(struct bench *b, struct sl_error *err)
     if (rc == 0)
         rc = sl_pool_open(&b->pool, b->memory, err);
     if (rc == 0)
-        rc = sl_fanout_open(&b->fanout, b->pool, err);
+        rc = sl_fanout_open(&b->fanout, b->pool, 0, err);
     if (rc == 0)
         rc = sl_fanout_add(b->fanout, &sink, &b->sink, err);
     if (rc < 0)
@@ -219,7 +219,8 @@ static void close_all(struct bench *b)
 {
     sl_runner_close(b->housekeeper_runner);
     sl_recorder_close(b->recorder);
-    sl_fanout_close(b->fanout);
+    sl_sink_leave(b->sink);
+    sl_fanout_close(b->fanout, NULL);
     sl_pool_close(b->pool);
     sl_memory_close(b->memory);
     sl_events_fini(&b->events);

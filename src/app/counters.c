@@ -3,7 +3,7 @@
 
 #include "capture/capture.h"
 #include "core/event.h"
-#include "dma/dma.h"
+#include "dma/fanout.h"
 #include "writer/writer.h"
 
 static uint64_t read_capture(const struct sl_account *account, unsigned which)

@@ -3,8 +3,9 @@
  * Puts the stages of a run together and takes them apart.
  *
  * How many slots: the ring's depth (in frames) plus what prerecord holds is the recorder's share; the device's indices come on
- * top, so that a recorder that holds all it may still leaves the device enough to fill. With the device's own buffers (mmap) the pool is
- * what the driver granted, and the recorder's share is what remains above the driver's minimum.
+ * top, and so do the limits of the other consumers: whatever those hold, a recorder that holds all it may still leaves the device enough
+ * to fill. With the device's own buffers (mmap) the pool is what the driver granted, and the recorder's share is what remains above the
+ * driver's minimum and the consumers' limits. The fan-out refuses a sum that does not fit.
  *
  * Memory: host memory (huge pages) that the device imports is preferred, since its number is ours to choose and io_uring can pin
  * it; the device's own buffers come next. Which one it became, and why, is kept for summary and log.
@@ -63,12 +64,15 @@ static int open_capture(struct sl_pipeline *p, const struct sl_pipeline_cfg *pip
     return sl_capture_open(&p->capture, &cfg, &deps, err);
 }
 
+/* -- Memory ------------------------------------------------------------------------------------------------------------- */
+
 /* Host memory for the whole pool, if the device takes it. */
 static int open_host_memory(struct sl_pipeline *p, const struct sl_config *config, unsigned ring_frames, struct sl_error *err)
 {
     const struct sl_capture_info *info = sl_capture_info(p->capture);
     struct sl_memory *memory;
-    int rc = sl_memory_host(&memory, ring_frames + info->indices, info->slot_bytes, (enum sl_hugepages)config->ring.hugepages, err);
+    int rc = sl_memory_host(&memory, ring_frames + info->indices + sl_consumers_share(p->consumer, p->admitted), info->slot_bytes,
+                            (enum sl_hugepages)config->ring.hugepages, err);
 
     if (rc < 0)
         return rc;
@@ -78,8 +82,32 @@ static int open_host_memory(struct sl_pipeline *p, const struct sl_config *confi
         return rc;
     }
     p->memory = memory;
-    /* A sensor without a clock waits for slots: nothing is refused as long as the recorder may hold them all. */
-    p->ring_frames = config->sensor.paced || config->sensor.source == SL_SOURCE_V4L2 ? ring_frames : memory->slots;
+    p->waits_for_slots = !config->sensor.paced && config->sensor.source != SL_SOURCE_V4L2;
+    p->ring_frames = p->waits_for_slots ? memory->slots : ring_frames;
+    p->reserve = p->waits_for_slots ? 0 : info->indices;
+    return 0;
+}
+
+/* Into the device's own buffers. A consumer that does not fit is an error at first; when the device comes back with fewer buffers, the
+ * recording goes on without it. */
+static int fit_consumers(struct sl_pipeline *p, unsigned frames, struct sl_error *err)
+{
+    uint32_t fit = sl_consumers_fit(p->consumer, p->admitted, frames);
+
+    for (unsigned i = 0; i < p->consumers; i++) {
+        const struct sl_sink_cfg *sink = &p->consumer[i].sink;
+
+        if (!((p->admitted & ~fit) & 1u << i))
+            continue;
+        sl_fail(err, -ENOBUFS,
+                "%s holds up to %u frames, and of the device's %u buffers the consumers can have %u, beside the device and the recorder: "
+                "make its depth smaller, or use memory = userptr",
+                sink->name, sink->limit, p->memory->slots, frames);
+        if (!p->before)
+            return -ENOBUFS;
+        sl_log(SL_LOG_WARNING, "%s; it gets no frames", err->text);
+    }
+    p->admitted = fit;
     return 0;
 }
 
@@ -90,9 +118,15 @@ static int open_device_memory(struct sl_pipeline *p, struct sl_error *err)
 
     if (rc < 0)
         return rc;
+    unsigned slots = p->memory->slots;
     unsigned keep = info->min_indices + 1; /* one to fill while the driver holds its minimum */
 
-    p->ring_frames = p->memory->slots > keep ? p->memory->slots - keep : 1;
+    p->device_memory = true;
+    p->reserve = keep < slots ? keep : slots - 1;
+    rc = fit_consumers(p, slots - p->reserve - 1, err);
+    if (rc < 0)
+        return rc;
+    p->ring_frames = slots - p->reserve - sl_consumers_share(p->consumer, p->admitted);
     return 0;
 }
 
@@ -115,10 +149,82 @@ static int open_memory(struct sl_pipeline *p, const struct sl_config *config, un
     return open_device_memory(p, err);
 }
 
+/* -- Consumers ---------------------------------------------------------------------------------------------------------- */
+
+/* Those that hold frames of an earlier opening get none of this. */
+static void admit_consumers(struct sl_pipeline *p)
+{
+    uint32_t holding = p->left ? sl_left_rings_tidy(p->left) : 0;
+
+    for (unsigned i = 0; i < p->consumers; i++)
+        if (holding & 1u << i)
+            sl_log(SL_LOG_WARNING, "%s still holds frames of an earlier opening and gets none of this one", p->consumer[i].sink.name);
+    p->admitted = ((1u << p->consumers) - 1) & ~holding;
+}
+
+static int add_consumers(struct sl_pipeline *p, struct sl_error *err)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < p->consumers && rc == 0; i++)
+        if (p->admitted & 1u << i)
+            rc = sl_fanout_add(p->fanout, &p->consumer[i].sink, &p->consumer_sink[i], err);
+    return rc;
+}
+
+/* A consumer that cannot start is left out: the recorder needs none of them. */
+static void start_consumers(struct sl_pipeline *p)
+{
+    struct sl_runner_cfg background = {.cpu = -1};
+    struct sl_error err = {{0}};
+
+    for (unsigned i = 0; i < p->consumers; i++) {
+        const struct sl_consumer *consumer = &p->consumer[i];
+        const struct sl_agent *agent = p->consumer_sink[i] ? consumer->open(consumer->self, p->consumer_sink[i]) : NULL;
+
+        if (agent && sl_runner_open(&p->consumer_runner[i], agent, &background, &err) < 0)
+            sl_log(SL_LOG_WARNING, "%s gets no frames: %s", consumer->sink.name, err.text);
+        if (!p->consumer_runner[i])
+            sl_sink_leave(p->consumer_sink[i]);
+    }
+}
+
+static void stop_consumers(struct sl_pipeline *p)
+{
+    for (unsigned i = 0; i < p->consumers; i++) {
+        sl_runner_close(p->consumer_runner[i]);
+        sl_sink_leave(p->consumer_sink[i]);
+    }
+}
+
+/* The ring goes, or is left to the consumers that read from it. */
+static void close_ring(struct sl_pipeline *p)
+{
+    struct sl_left_ring ring = {.fanout = p->fanout, .pool = p->pool, .memory = p->memory, .of_device = p->device_memory};
+    struct sl_error err = {{0}};
+
+    stop_consumers(p);
+    sl_sink_leave(p->record_sink);
+    if (sl_fanout_close(p->fanout, &err) == 0) {
+        sl_pool_close(p->pool);
+        sl_memory_close(p->memory);
+        return;
+    }
+    for (unsigned i = 0; i < p->consumers; i++)
+        if (p->consumer_sink[i] && sl_sink_held(p->consumer_sink[i]))
+            ring.consumers |= 1u << i;
+    if (!ring.consumers)
+        sl_pool_close(p->pool); /* the recorder's: a bug, which this tells of, and ends the process */
+    sl_log(SL_LOG_WARNING, "%s: the ring stays in memory until they are back", err.text);
+    sl_left_rings_add(p->left, &ring);
+}
+
+/* -- The whole ---------------------------------------------------------------------------------------------------------- */
+
 static int open_recorder(struct sl_pipeline *p, const struct sl_config *config, struct sl_error *err)
 {
     const struct sl_capture_info *info = sl_capture_info(p->capture);
-    struct sl_sink_cfg sink = {.name = "record", .limit = p->ring_frames};
+    struct sl_sink_cfg sink = {.name = "record", .limit = p->waits_for_slots ? SL_SINK_WHOLE_POOL : p->ring_frames};
     struct sl_recorder_cfg cfg = {
         .dir = config->record.dir,
         .name = config->sensor.name,
@@ -158,9 +264,11 @@ static int open_parts(struct sl_pipeline *p, const struct sl_pipeline_cfg *cfg, 
         return sl_fail(err, rc, "no memory for the event rings");
     if ((rc = open_capture(p, cfg, err)) < 0)
         return rc;
+    admit_consumers(p);
     if ((rc = open_memory(p, config, sl_config_ring_frames(config, sl_capture_info(p->capture)->format.fps), err)) < 0)
         return sl_fail_context(err, rc, "frame memory");
-    if ((rc = sl_pool_open(&p->pool, p->memory, err)) < 0 || (rc = sl_fanout_open(&p->fanout, p->pool, err)) < 0)
+    if ((rc = sl_pool_open(&p->pool, p->memory, err)) < 0 || (rc = sl_fanout_open(&p->fanout, p->pool, p->reserve, err)) < 0 ||
+        (rc = add_consumers(p, err)) < 0)
         return rc;
     if ((rc = open_recorder(p, config, err)) < 0)
         return sl_fail_context(err, rc, "record");
@@ -169,7 +277,8 @@ static int open_parts(struct sl_pipeline *p, const struct sl_pipeline_cfg *cfg, 
 
 int sl_pipeline_open(struct sl_pipeline *p, const struct sl_pipeline_cfg *cfg, struct sl_error *err)
 {
-    *p = (struct sl_pipeline){.clock = cfg->clock, .before = cfg->before};
+    *p = (struct sl_pipeline){
+        .clock = cfg->clock, .before = cfg->before, .consumer = cfg->consumer, .consumers = cfg->consumers, .left = cfg->left};
     int rc = open_parts(p, cfg, err);
     enum sl_pipeline_part failed = rc < 0 ? p->failed : SL_PART_NONE;
 
@@ -190,6 +299,7 @@ int sl_pipeline_start(struct sl_pipeline *p, const struct sl_config *config, str
     if ((rc = sl_runner_open(&p->housekeeper_runner, sl_recorder_housekeeper(p->recorder), &background, err)) < 0 ||
         (rc = sl_runner_open(&p->recorder_runner, sl_recorder_agent(p->recorder), &writer, err)) < 0)
         return rc;
+    start_consumers(p);
     if ((rc = sl_capture_start(p->capture, p->pool, p->fanout, err)) < 0) {
         p->failed = SL_PART_SENSOR;
         return sl_fail_context(err, rc, "sensor");
@@ -231,9 +341,7 @@ void sl_pipeline_close(struct sl_pipeline *p)
     if (p->capture) /* a sensor that was started has frames of the pool */
         sl_capture_finish(p->capture, 0, SL_LOSS_SENSOR_GAP);
     sl_recorder_close(p->recorder);
-    sl_fanout_close(p->fanout);
-    sl_pool_close(p->pool);
-    sl_memory_close(p->memory);
+    close_ring(p);
     sl_capture_close(p->capture);
     sl_replay_reader_close(&p->replay);
     sl_events_fini(&p->capture_events);

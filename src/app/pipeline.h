@@ -4,18 +4,19 @@
 
 #include "app/account.h"
 #include "app/config.h"
+#include "app/consumer.h"
 #include "app/replay_reader.h"
 #include "capture/capture.h"
 #include "capture/script.h"
 #include "core/agent.h"
-#include "dma/dma.h"
+#include "dma/fanout.h"
 #include "writer/writer.h"
 
 /*
- * What lives as long as one opening of the device: sensor → pool → fan-out → recorder, put together from the configuration, each agent
- * with its runner. A run has one after the other. Nothing of one is used by the next but its account, so that no buffer and no
- * mapping of a device that failed can get into the stream of the device that came back.
- * Control thread only. Everything is borrowed from the pipeline until sl_pipeline_close.
+ * What lives as long as one opening of the device: sensor → pool → fan-out → recorder and other consumers, put together from the
+ * configuration, each agent with its runner. A run has one after the other. Nothing of one is used by the next but its account, so that no
+ * buffer and no mapping of a device that failed can get into the stream of the device that came back. Control thread only. Everything is
+ * borrowed from the pipeline until sl_pipeline_close.
  */
 
 /* Which part made sl_pipeline_open or _start fail. */
@@ -34,9 +35,18 @@ struct sl_pipeline {
     struct sl_recorder *recorder;
     struct sl_events capture_events, recorder_events;
     struct sl_runner *capture_runner, *recorder_runner, *housekeeper_runner;
+    const struct sl_consumer *consumer;
+    unsigned consumers;
+    struct sl_sink *consumer_sink[SL_MAX_CONSUMERS]; /* NULL: it gets no frames of this opening */
+    struct sl_runner *consumer_runner[SL_MAX_CONSUMERS];
+    uint32_t admitted; /* a bit for each consumer that gets frames */
+    struct sl_left_rings *left;
     struct sl_capture_place place; /* once it is suspended */
     bool suspended;
     unsigned ring_frames;    /* what the recorder may hold: the stall that costs nothing */
+    unsigned reserve;        /* slots that are the device's */
+    bool waits_for_slots;    /* the sensor has no clock: nothing is lost where no slot is free */
+    bool device_memory;      /* the frames lie in the device's own buffers */
     char memory_reason[512]; /* why a better memory kind was not taken; empty when the best was */
 };
 
@@ -50,8 +60,11 @@ struct sl_pipeline_cfg {
     const struct sl_config *config;
     const struct sl_clock *clock;
     struct sl_run_limit limit;
-    struct sl_sensor_script *script; /* scripted faults of the sensor; NULL: none */
-    const struct sl_account *before; /* of the openings so far; NULL: this is the first. Both borrowed until close */
+    struct sl_sensor_script *script;    /* scripted faults of the sensor; NULL: none */
+    const struct sl_account *before;    /* of the openings so far; NULL: this is the first. Both borrowed until close */
+    const struct sl_consumer *consumer; /* array of `consumers`, SL_MAX_CONSUMERS at most, borrowed until close; the same in each opening */
+    unsigned consumers;
+    struct sl_left_rings *left; /* of the run; needed where there are consumers */
 };
 
 /* Opens every stage; nothing moves yet. On failure only `failed` is set. */

@@ -18,7 +18,7 @@
 #include "core/event.h"
 #include "core/format.h"
 #include "core/loss.h"
-#include "dma/dma.h"
+#include "dma/fanout.h"
 
 enum sl_source_kind { SL_SOURCE_V4L2, SL_SOURCE_PATTERN, SL_SOURCE_REPLAY };
 

@@ -6,6 +6,7 @@
 #include "capture/grid.h"
 #include "capture/place.h"
 #include "capture/source.h"
+#include "core/wake.h"
 
 /* Losses that follow one another become one event. */
 struct sl_loss_run {

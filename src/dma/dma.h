@@ -22,15 +22,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/counter.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/loss.h"
-#include "core/spsc.h"
-#include "core/wake.h"
 
 #define SL_PAGE_BYTES 4096u
-#define SL_MAX_SINKS  8
 
 struct sl_slot {
     uint8_t *header;      /* SL_PAGE_BYTES, page-aligned, always cached memory */
@@ -105,36 +101,5 @@ struct sl_frame *sl_pool_frame(struct sl_pool *pool, unsigned index);
 struct sl_frame *sl_pool_acquire(struct sl_pool *pool);               /* capture: FREE → QUEUED; NULL when none is free */
 void sl_frame_filled(struct sl_frame *frame);                         /* capture: QUEUED → FILLED */
 void sl_pool_give_back(struct sl_pool *pool, struct sl_frame *frame); /* capture: QUEUED or FILLED → FREE, unseen by any sink */
-
-/* A bounded consumer of frames. `limit` counts what it holds, queued and taken together: the sink can never own more slots. */
-struct sl_sink;
-struct sl_fanout;
-
-struct sl_sink_cfg {
-    const char *name;
-    unsigned limit; /* frames; when reached, the incoming frame is not given to this sink and counted in `refused` */
-};
-
-enum sl_sink_counter { SL_SINK_OFFERED, SL_SINK_ACCEPTED, SL_SINK_REFUSED, SL_SINK_COUNTERS };
-
-/* Fan-out of one pool to its sinks. Add sinks before the capture thread starts. Close after all agents ended: it releases what
- * was queued and never taken, collects, and frees the sinks; NULL is fine. */
-int sl_fanout_open(struct sl_fanout **out, struct sl_pool *pool, struct sl_error *err);
-void sl_fanout_close(struct sl_fanout *fanout);
-int sl_fanout_add(struct sl_fanout *fanout, const struct sl_sink_cfg *cfg, struct sl_sink **out, struct sl_error *err);
-/* Capture thread. FILLED → SHARED with one reference per sink that has room, or → FREE when none has. Returns how many took it. */
-unsigned sl_fanout_publish(struct sl_fanout *fanout, struct sl_frame *frame);
-/* Capture thread. Frames that came home → FREE; returns how many. */
-unsigned sl_fanout_collect(struct sl_fanout *fanout);
-/* Rung by a last release while capture has armed it. Borrowed. */
-struct sl_wake *sl_fanout_home_wake(struct sl_fanout *fanout);
-
-/* Sink thread. Next frame in order, or NULL. Each taken frame is released exactly once, in any order. */
-struct sl_frame *sl_sink_take(struct sl_sink *sink);
-void sl_sink_release(struct sl_sink *sink, struct sl_frame *frame);
-unsigned sl_sink_waiting(const struct sl_sink *sink); /* queued, not yet taken */
-struct sl_wake *sl_sink_wake(struct sl_sink *sink);   /* rung by publish while the sink has armed it */
-uint64_t sl_sink_counter(const struct sl_sink *sink, enum sl_sink_counter which);
-extern const struct sl_counter_def sl_sink_counter_defs[SL_SINK_COUNTERS];
 
 #endif

@@ -17,7 +17,7 @@
 #include "core/format.h"
 #include "core/histogram.h"
 #include "core/loss.h"
-#include "dma/dma.h"
+#include "dma/fanout.h"
 
 enum sl_checksum { SL_CHECKSUM_AUTO, SL_CHECKSUM_CRC32, SL_CHECKSUM_NONE };
 enum sl_sync { SL_SYNC_INTERVAL, SL_SYNC_SEGMENT, SL_SYNC_NONE };

@@ -448,7 +448,7 @@ START_TEST(no_buffer_taken_at_all_is_an_error_of_start)
     struct sl_memory *memory;
     ck_assert_int_eq(sl_memory_host(&memory, 4, 8192, SL_HUGEPAGES_NO, &g_rig.err), 0);
     ck_assert_int_eq(sl_pool_open(&pool, memory, &g_rig.err), 0);
-    ck_assert_int_eq(sl_fanout_open(&fanout, pool, &g_rig.err), 0);
+    ck_assert_int_eq(sl_fanout_open(&fanout, pool, 0, &g_rig.err), 0);
     g_device.count = 0;
     ck_assert_int_eq(sl_capture_start(capture, pool, fanout, &g_rig.err), -ENOBUFS);
     ck_assert_uint_eq(sl_pool_free(pool), 4);
@@ -456,7 +456,7 @@ START_TEST(no_buffer_taken_at_all_is_an_error_of_start)
     g_device.source.poll_fd = -1;
     sl_capture_close(capture);
     g_device.source.poll_fd = kept;
-    sl_fanout_close(fanout);
+    sl_fanout_close(fanout, NULL);
     sl_pool_close(pool);
     sl_memory_close(memory);
 }

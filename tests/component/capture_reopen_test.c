@@ -51,7 +51,8 @@ static void leave(void)
     sl_capture_suspend(g_rig.capture, sl_now_ns(g_rig.deps.clock), &g_place);
     rig_drain_events(&g_rig);
     g_goes_on = true;
-    sl_fanout_close(g_rig.fanout);
+    sl_sink_leave(g_rig.sink);
+    ck_assert_int_eq(sl_fanout_close(g_rig.fanout, NULL), 0);
     ck_assert_uint_eq(sl_pool_free(g_rig.pool), sl_pool_slots(g_rig.pool)); /* nothing of it is left anywhere */
     sl_pool_close(g_rig.pool);
     sl_memory_close(g_rig.memory);
@@ -172,7 +173,7 @@ START_TEST(refused_start_leaves_the_place_as_it_was)
     ck_assert_int_eq(sl_capture_open(&g_rig.capture, &cfg, &g_rig.deps, &g_rig.err), 0);
     ck_assert_int_eq(sl_memory_host(&g_rig.memory, 8, sl_capture_info(g_rig.capture)->slot_bytes, SL_HUGEPAGES_NO, &g_rig.err), 0);
     ck_assert_int_eq(sl_pool_open(&g_rig.pool, g_rig.memory, &g_rig.err), 0);
-    ck_assert_int_eq(sl_fanout_open(&g_rig.fanout, g_rig.pool, &g_rig.err), 0);
+    ck_assert_int_eq(sl_fanout_open(&g_rig.fanout, g_rig.pool, 0, &g_rig.err), 0);
     ck_assert_int_eq(sl_capture_start(g_rig.capture, g_rig.pool, g_rig.fanout, &g_rig.err), -EBUSY);
     leave();
     ck_assert_mem_eq(&g_place, &before, sizeof(before));

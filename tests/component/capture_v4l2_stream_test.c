@@ -299,9 +299,9 @@ START_TEST(slots_too_small_for_the_device)
     ck_assert_int_eq(sl_capture_try_memory(g_rig.capture, g_rig.memory, &g_rig.err), -EINVAL);
     ck_assert_ptr_nonnull(strstr(g_rig.err.text, "the driver needs 614400"));
     ck_assert_int_eq(sl_pool_open(&pool, g_rig.memory, &g_rig.err), 0);
-    ck_assert_int_eq(sl_fanout_open(&fanout, pool, &g_rig.err), 0);
+    ck_assert_int_eq(sl_fanout_open(&fanout, pool, 0, &g_rig.err), 0);
     ck_assert_int_eq(sl_capture_start(g_rig.capture, pool, fanout, &g_rig.err), -EINVAL);
-    sl_fanout_close(fanout);
+    sl_fanout_close(fanout, NULL);
     sl_pool_close(pool);
 }
 END_TEST
@@ -314,7 +314,7 @@ START_TEST(start_fails_and_leaves_nothing)
     open_capture();
     make_host_memory(6);
     ck_assert_int_eq(sl_pool_open(&pool, g_rig.memory, &g_rig.err), 0);
-    ck_assert_int_eq(sl_fanout_open(&fanout, pool, &g_rig.err), 0);
+    ck_assert_int_eq(sl_fanout_open(&fanout, pool, 0, &g_rig.err), 0);
     fake_fail_at(&g_fake, VIDIOC_STREAMON, ENOSPC, 0, 1);
     ck_assert_int_eq(sl_capture_start(g_rig.capture, pool, fanout, &g_rig.err), -ENOSPC);
     ck_assert_ptr_nonnull(strstr(g_rig.err.text, "VIDIOC_STREAMON with 4 buffers queued"));
@@ -328,7 +328,7 @@ START_TEST(start_fails_and_leaves_nothing)
     memset(g_fake.fail, 0, sizeof(g_fake.fail));
     ck_assert_int_eq(sl_capture_start(g_rig.capture, pool, fanout, &g_rig.err), 0); /* and can be tried again */
     sl_capture_finish(g_rig.capture, 0, SL_LOSS_SENSOR_GAP);
-    sl_fanout_close(fanout);
+    sl_fanout_close(fanout, NULL);
     sl_pool_close(pool);
 }
 END_TEST
@@ -343,9 +343,9 @@ START_TEST(a_pool_that_is_not_on_the_mapped_buffers)
     ck_assert_int_eq(sl_capture_memory(g_rig.capture, &mapped, &g_rig.err), 0);
     ck_assert_int_eq(sl_memory_host(&host, 4, 614400, SL_HUGEPAGES_NO, &g_rig.err), 0);
     ck_assert_int_eq(sl_pool_open(&pool, host, &g_rig.err), 0);
-    ck_assert_int_eq(sl_fanout_open(&fanout, pool, &g_rig.err), 0);
+    ck_assert_int_eq(sl_fanout_open(&fanout, pool, 0, &g_rig.err), 0);
     ck_assert_int_eq(sl_capture_start(g_rig.capture, pool, fanout, &g_rig.err), -EINVAL);
-    sl_fanout_close(fanout);
+    sl_fanout_close(fanout, NULL);
     sl_pool_close(pool);
     sl_memory_close(host);
     sl_memory_close(mapped);

@@ -116,7 +116,7 @@ static int open_disk(const char *format, uint32_t width, uint32_t height, enum m
     cfg.queue_depth = cfg.queue_depth ? cfg.queue_depth : 4;
     ck_assert_int_eq(sl_events_init(&disk.events, 64), 0);
     ck_assert_int_eq(sl_pool_open(&disk.pool, disk.memory, &err), 0);
-    ck_assert_int_eq(sl_fanout_open(&disk.fanout, disk.pool, &err), 0);
+    ck_assert_int_eq(sl_fanout_open(&disk.fanout, disk.pool, 0, &err), 0);
     ck_assert_int_eq(sl_fanout_add(disk.fanout, &(struct sl_sink_cfg){.name = "record", .limit = SLOTS}, &disk.sink, &err), 0);
     deps.memory = disk.memory;
     deps.sink = disk.sink;
@@ -142,7 +142,8 @@ static void close_disk(void)
     sl_runner_close(disk.recorder_runner);
     sl_runner_close(disk.housekeeper_runner);
     sl_recorder_close(disk.recorder);
-    sl_fanout_close(disk.fanout);
+    sl_sink_leave(disk.sink);
+    ck_assert_int_eq(sl_fanout_close(disk.fanout, NULL), 0);
     sl_pool_close(disk.pool);
     sl_memory_close(disk.memory);
     sl_events_fini(&disk.events);

@@ -15,11 +15,11 @@ void rig_init(struct capture_rig *rig)
 
 int rig_try_start(struct capture_rig *rig)
 {
-    struct sl_sink_cfg sink = {.name = "test", .limit = RIG_MAX_SLOTS};
+    struct sl_sink_cfg sink = {.name = "test", .limit = SL_SINK_WHOLE_POOL};
     int ret = sl_pool_open(&rig->pool, rig->memory, &rig->err);
 
     ck_assert_msg(ret == 0, "%s", rig->err.text);
-    ret = sl_fanout_open(&rig->fanout, rig->pool, &rig->err);
+    ret = sl_fanout_open(&rig->fanout, rig->pool, 0, &rig->err);
     ck_assert_msg(ret == 0, "%s", rig->err.text);
     ret = sl_fanout_add(rig->fanout, &sink, &rig->sink, &rig->err);
     ck_assert_msg(ret == 0, "%s", rig->err.text);
@@ -156,7 +156,8 @@ void rig_fini(struct capture_rig *rig)
         for (unsigned i = 0; i < SL_LOSS_COUNT && !sl_events_counter(&rig->events, SL_EVENTS_DROPPED); i++)
             ck_assert_uint_eq(rig_event_frames(rig, (enum sl_loss)i), books.lost[i]);
     }
-    sl_fanout_close(rig->fanout);
+    sl_sink_leave(rig->sink);
+    ck_assert_msg(sl_fanout_close(rig->fanout, &rig->err) == 0, "%s", rig->err.text);
     if (rig->pool) /* not one slot may be missing */
         ck_assert_uint_eq(sl_pool_free(rig->pool), sl_pool_slots(rig->pool));
     sl_pool_close(rig->pool);

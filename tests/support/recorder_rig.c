@@ -97,8 +97,12 @@ int rec_open(struct rec_rig *rig, const struct rec_spec *spec)
     rig->format.fps = rig->spec.fps;
     need(sl_memory_host(&rig->memory, rig->spec.slots, rig->format.frame_bytes, SL_HUGEPAGES_NO, &err) == 0, err.text);
     need(sl_pool_open(&rig->pool, rig->memory, &err) == 0, err.text);
-    need(sl_fanout_open(&rig->fanout, rig->pool, &err) == 0, err.text);
-    need(sl_fanout_add(rig->fanout, &(struct sl_sink_cfg){.name = "record", .limit = rig->spec.limit}, &rig->sink, &err) == 0, err.text);
+    need(sl_fanout_open(&rig->fanout, rig->pool, 0, &err) == 0, err.text);
+    need(sl_fanout_add(
+             rig->fanout,
+             &(struct sl_sink_cfg){.name = "record", .limit = rig->spec.limit < rig->spec.slots ? rig->spec.limit : SL_SINK_WHOLE_POOL},
+             &rig->sink, &err) == 0,
+         err.text);
     need(sl_events_init(&rig->events, 256) == 0, "events");
     deps = (struct sl_recorder_deps){
         .clock = &rig->clock.clock, .format = &rig->format, .memory = rig->memory, .sink = rig->sink, .events = &rig->events};
@@ -112,8 +116,11 @@ int rec_open(struct rec_rig *rig, const struct rec_spec *spec)
 
 void rec_close(struct rec_rig *rig)
 {
+    struct sl_error err = {{0}};
+
     sl_recorder_close(rig->recorder);
-    sl_fanout_close(rig->fanout);
+    sl_sink_leave(rig->sink);
+    need(sl_fanout_close(rig->fanout, &err) == 0, err.text);
     sl_pool_close(rig->pool);
     sl_memory_close(rig->memory);
     sl_events_fini(&rig->events);

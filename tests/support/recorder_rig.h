@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "core/clock.h"
-#include "dma/dma.h"
+#include "dma/fanout.h"
 #include "support/memory_store.h"
 #include "writer/recorder.h"
 #include "writer/writer.h"
