@@ -256,10 +256,12 @@ static int run(const struct run_args *args, const struct sl_config *config)
     struct sl_pipeline pipeline;
     struct sl_error err = {{0}};
     struct sl_trigger trigger;
+    struct sl_service service;
     struct sl_sensor_script script;
     struct sl_supervisor supervisor = {.cfg = {.config = config, .clock = &sl_clock_system, .limit = args->limit, .script = &script},
                                        .pipeline = &pipeline,
                                        .trigger = &trigger,
+                                       .service = &service,
                                        .status = isatty(STDERR_FILENO)};
 
     if (args->summary_path && sl_summary_writable(args->summary_path, &err) < 0) {
@@ -268,7 +270,10 @@ static int run(const struct run_args *args, const struct sl_config *config)
     }
     sl_sensor_script_init(&script, config->fault.sensor, config->fault.sensors); /* a config holds no more than a script may */
     if (config->realtime.lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) < 0) {
-        sl_fail(&err, -errno, "realtime: mlockall: %s; raise the memory-lock limit (ulimit -l) or set lock_memory = no", strerror(errno));
+        sl_fail(&err, -errno,
+                "realtime: mlockall: %s; raise the memory-lock limit (LimitMEMLOCK=infinity in the systemd unit, or ulimit -l unlimited), "
+                "or set lock_memory = no",
+                strerror(errno));
         return fail(args, &err);
     }
     int signal_fd = sl_supervisor_signals();
@@ -282,9 +287,12 @@ static int run(const struct run_args *args, const struct sl_config *config)
         return fail(args, &err);
     }
     supervisor.signal_fd = signal_fd;
+    if (sl_service_open(&service, &err) < 0) /* a recording is worth more than a manager that hears of it */
+        sl_log(SL_LOG_WARNING, "%s: no service manager is told of this run", err.text);
 
     int code = sl_pipeline_open(&pipeline, &supervisor.cfg, &err) < 0 ? fail(args, &err) : supervise(&supervisor, args);
 
+    sl_service_close(&service);
     sl_trigger_fini(&trigger);
     close(signal_fd);
     return code;

@@ -323,20 +323,73 @@ static void take_orders(struct watch *w)
     }
 }
 
+/* Of the run as it is now, the present opening included. */
+static const struct sl_account *present_account(struct watch *w)
+{
+    if (w->phase == CLOSED)
+        return closed_account(w);
+    sl_pipeline_account(w->s->pipeline, &w->account[!w->now]);
+    return &w->account[!w->now];
+}
+
 static void show_status(struct watch *w)
 {
-    const struct sl_pipeline *p = w->s->pipeline;
-    struct sl_account *account = closed_account(w);
-    unsigned waiting = 0;
-
     if (!sl_status_due(&w->status, now_ns(w)))
         return;
-    if (w->phase != CLOSED) {
-        account = &w->account[!w->now];
-        sl_pipeline_account(p, account);
-        waiting = sl_sink_waiting(p->record_sink);
+    sl_status_line(&w->status, now_ns(w), present_account(w), w->phase == CLOSED ? 0 : sl_sink_waiting(w->s->pipeline->record_sink),
+                   w->state == SL_DEVICE_STREAMING ? NULL : sl_device_state_name(w->state));
+}
+
+/* -- The service manager ------------------------------------------------------------------------------------------------ */
+
+/* The first frame is on the disk, or held until a trigger; or the device is waited for, which may take days. */
+static bool under_way(const struct watch *w)
+{
+    const struct sl_recorder *recorder = w->s->pipeline->recorder;
+
+    if (w->phase == CLOSED)
+        return true;
+    return sl_recorder_counter(recorder, w->s->cfg.config->record.prerecord ? SL_RECORDER_TAKEN : SL_RECORDER_RECORDED) > 0;
+}
+
+/* How long the sensor may be silent before the capture thread says so itself, with some room for a late thread. */
+static int64_t quiet_ns(const struct watch *w)
+{
+    const struct sl_rational *fps = &sl_capture_info(w->s->pipeline->capture)->format.fps;
+
+    return w->s->cfg.config->sensor.stall_timeout + 2 * SL_NS_PER_S * fps->den / (fps->num ? fps->num : 1) + SL_NS_PER_S;
+}
+
+static void take_pulse(struct watch *w)
+{
+    struct sl_pipeline *p = w->s->pipeline;
+    struct sl_vitals vitals = {.openings = closed_account(w)->openings, .has_device = w->phase != CLOSED};
+
+    if (vitals.has_device) {
+        vitals.captures = p->capture_runner != NULL;
+        vitals.captured = sl_capture_counter(p->capture, SL_CAPTURE_CAPTURED);
+        vitals.moved = sl_recorder_counter(p->recorder, SL_RECORDER_TAKEN) + sl_recorder_counter(p->recorder, SL_RECORDER_RECORDED);
+        vitals.capture_turns = vitals.captures ? sl_runner_turns(p->capture_runner) : 0;
+        vitals.recorder_turns = sl_runner_turns(p->recorder_runner);
+        vitals.waiting = sl_sink_waiting(p->record_sink);
+        vitals.quiet_ns = quiet_ns(w);
+        sl_runner_nudge(p->recorder_runner);
+        if (vitals.captures)
+            sl_runner_nudge(p->capture_runner);
     }
-    sl_status_line(&w->status, now_ns(w), account, waiting, w->state == SL_DEVICE_STREAMING ? NULL : sl_device_state_name(w->state));
+    sl_service_look(w->s->service, &vitals, now_ns(w));
+}
+
+static void tell_manager(struct watch *w)
+{
+    struct sl_service *service = w->s->service;
+    const char *state = w->ending ? "ending" : sl_device_state_name(w->state);
+
+    if (sl_service_looks(service, now_ns(w)))
+        take_pulse(w);
+    sl_service_tell(service, under_way(w), w->ending);
+    if (sl_service_status_due(service, state, now_ns(w)))
+        sl_service_status(service, present_account(w), state, now_ns(w));
 }
 
 /* -- The run ------------------------------------------------------------------------------------------------------------ */
@@ -386,6 +439,7 @@ void sl_supervise(const struct sl_supervisor *supervisor, struct sl_outcome *out
         step(&w);
         take_events(&w);
         show_status(&w);
+        tell_manager(&w);
     }
     finish(&w);
 }

@@ -4,6 +4,7 @@
 
 #include "app/ledger.h"
 #include "app/pipeline.h"
+#include "app/service.h"
 #include "app/trigger.h"
 
 /*
@@ -28,6 +29,7 @@ struct sl_supervisor {
     struct sl_pipeline *pipeline; /* the first one, open and not started; closed when sl_supervise returns */
     struct sl_ledger *ledger;
     struct sl_trigger *trigger;
+    struct sl_service *service;
     int signal_fd;         /* signalfd of SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 */
     bool status;           /* one status line a second on stderr */
     int64_t time_limit_ns; /* wall-clock guard: ends a run whose sensor is silent; 0: none */

@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/counter.h"
+
 struct sl_runner {
     const struct sl_agent *agent;
     pthread_t thread;
@@ -29,6 +31,7 @@ struct sl_runner {
     _Atomic bool stop;
     _Atomic bool running;
     int result; /* written before running becomes false */
+    sl_counter turns;
 };
 
 static bool stopped(struct sl_runner *runner)
@@ -43,6 +46,7 @@ static int work_until_stopped(struct sl_runner *runner)
     while (!stopped(runner)) {
         int done = agent->do_work(agent->self);
 
+        sl_count(&runner->turns, 1);
         if (done < 0)
             return done;
         if (!done && !stopped(runner))
@@ -101,7 +105,9 @@ static int set_cpu(struct sl_runner *runner, int cpu, struct sl_error *err)
     CPU_SET(cpu, &cpus);
     ret = pthread_setaffinity_np(runner->thread, sizeof(cpus), &cpus);
     if (ret)
-        return sl_fail(err, -ret, "pin to CPU %d: %s; the CPUs of this process are those of `taskset -p`", cpu, strerror(ret));
+        return sl_fail(err, -ret,
+                       "pin to CPU %d: %s; the CPUs of this process are those of `taskset -p`, or of CPUAffinity= in its systemd unit", cpu,
+                       strerror(ret));
     return 0;
 }
 
@@ -121,8 +127,8 @@ static int set_priority(struct sl_runner *runner, int priority, struct sl_error 
     if (!ret)
         ret = pthread_setschedparam(runner->thread, policy, &param);
     if (ret)
-        return sl_fail(err, -ret, "real-time priority %d: %s; it needs CAP_SYS_NICE, or `ulimit -r` of at least %d", priority,
-                       strerror(ret), priority);
+        return sl_fail(err, -ret, "real-time priority %d: %s; it needs LimitRTPRIO=%d in the systemd unit, `ulimit -r %d`, or CAP_SYS_NICE",
+                       priority, strerror(ret), priority, priority);
     return 0;
 }
 
@@ -177,6 +183,16 @@ bool sl_runner_running(const struct sl_runner *runner, int *result)
     if (result)
         *result = runner->result;
     return false;
+}
+
+uint64_t sl_runner_turns(const struct sl_runner *runner)
+{
+    return sl_counter_read(&runner->turns);
+}
+
+void sl_runner_nudge(struct sl_runner *runner)
+{
+    runner->agent->wake(runner->agent->self);
 }
 
 void sl_runner_close(struct sl_runner *runner)

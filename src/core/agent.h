@@ -3,6 +3,7 @@
 #define SL_CORE_AGENT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/error.h"
 
@@ -35,6 +36,10 @@ int sl_runner_open(struct sl_runner **out, const struct sl_agent *agent, const s
 /* True while the thread runs. When false, *result (may be NULL) is what ended it: 0 or the negative
  * errno of on_start or do_work. */
 bool sl_runner_running(const struct sl_runner *runner, int *result);
+
+/* How often do_work() has returned. After sl_runner_nudge a thread that works makes one turn at least; one that stands still makes none. */
+uint64_t sl_runner_turns(const struct sl_runner *runner);
+void sl_runner_nudge(struct sl_runner *runner);
 
 /* Asks the thread to end after its present do_work(), waits for it, frees the runner. NULL is fine. */
 void sl_runner_close(struct sl_runner *runner);

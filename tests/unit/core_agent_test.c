@@ -222,6 +222,23 @@ START_TEST(optional_calls_may_be_absent)
 }
 END_TEST
 
+START_TEST(nudged_thread_makes_a_turn)
+{
+    struct sl_runner *runner = start();
+
+    wait_for(&probe.idles, 1);
+    for (unsigned i = 1; i < 100; i++) {
+        uint64_t before = sl_runner_turns(runner);
+
+        ck_assert_uint_ge(before, i);
+        sl_runner_nudge(runner);
+        wait_for(&probe.idles, i + 1); /* it sleeps again, with a turn more behind it */
+        ck_assert_uint_gt(sl_runner_turns(runner), before);
+    }
+    sl_runner_close(runner);
+}
+END_TEST
+
 static void check_refused(const struct sl_runner_cfg *cfg, int code, const char *text)
 {
     struct sl_runner *runner = (struct sl_runner *)&probe;
@@ -239,6 +256,7 @@ START_TEST(refuses_a_cpu_that_is_not_there)
     const struct sl_runner_cfg beyond = {.cpu = CPU_SETSIZE};
 
     check_refused(&absent, -EINVAL, "thread probe: pin to CPU 1023");
+    check_refused(&absent, -EINVAL, "CPUAffinity= in its systemd unit");
     check_refused(&beyond, -EINVAL, "CPU 1024");
 }
 END_TEST
@@ -275,7 +293,8 @@ START_TEST(a_priority_that_is_not_granted_is_an_error)
         ck_assert_int_eq(setresgid(65534, 65534, 65534), 0);
         ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
     }
-    check_refused(&fifo, -EPERM, "thread probe: real-time priority 10: Operation not permitted");
+    check_refused(&fifo, -EPERM,
+                  "thread probe: real-time priority 10: Operation not permitted; it needs LimitRTPRIO=10 in the systemd unit");
 }
 END_TEST
 
@@ -316,6 +335,7 @@ int main(void)
     tcase_add_test(tcase, calls_come_in_order);
     tcase_add_test(tcase, works_until_there_is_no_work);
     tcase_add_test(tcase, wake_brings_it_back_to_work);
+    tcase_add_test(tcase, nudged_thread_makes_a_turn);
     tcase_add_test(tcase, stop_is_never_missed);
     tcase_add_test(tcase, a_failing_start_is_the_result);
     tcase_add_test(tcase, failing_work_is_the_result);
