@@ -28,7 +28,7 @@ enum sl_device_state sl_device_state_of(int error)
     }
 }
 
-void sl_outage_begin(struct sl_outage *outage, const struct sl_capture_place *place, int error, int64_t now_ns)
+void sl_outage_begin(struct sl_outage *outage, const struct sl_capture_place *place, int error, const char *text, int64_t now_ns)
 {
     outage->open = true;
     outage->error = error;
@@ -37,7 +37,8 @@ void sl_outage_begin(struct sl_outage *outage, const struct sl_capture_place *pl
     outage->gone = place->lost[SL_LOSS_DEVICE_GONE];
     outage->attempts = 0;
     outage->last[0] = '\0';
-    sl_log(SL_LOG_WARNING, "sensor: %s at frame %llu: it is opened again", strerror(-error), (unsigned long long)outage->first);
+    snprintf(outage->cause, sizeof outage->cause, "%.255s", text);
+    sl_log(SL_LOG_WARNING, "sensor, at frame %llu: %s; it is opened again", (unsigned long long)outage->first, outage->cause);
 }
 
 void sl_outage_attempt_failed(struct sl_outage *outage, int error, const char *text)
@@ -64,11 +65,12 @@ void sl_outage_end(struct sl_outage *outage, struct sl_ledger *ledger, const str
     sl_log(SL_LOG_INFO, "sensor: it streams again after %.2f s and %u attempt(s), %llu frames were lost: %s%s%s", seconds, outage->attempts,
            (unsigned long long)count, info->device, info->node[0] ? " at " : "", info->node);
     sl_ledger_write(ledger, "gap",
-                    json_pack("{s:s, s:s, s:I, s:I, s:f, s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:i}", "cause",
-                              sl_loss_name(SL_LOSS_DEVICE_GONE), "error", strerror(-outage->error), "first", (json_int_t)outage->first,
-                              "count", (json_int_t)count, "seconds", seconds, "attempts", (int)outage->attempts, "device", info->device,
-                              "node", info->node, "format", info->format.pixel->name, "width", (int)info->format.width, "height",
-                              (int)info->format.height, "fps_num", (int)info->format.fps.num, "fps_den", (int)info->format.fps.den));
+                    json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:i}", "cause",
+                              sl_loss_name(SL_LOSS_DEVICE_GONE), "error", strerror(-outage->error), "detail", outage->cause, "first",
+                              (json_int_t)outage->first, "count", (json_int_t)count, "seconds", seconds, "attempts", (int)outage->attempts,
+                              "device", info->device, "node", info->node, "format", info->format.pixel->name, "width",
+                              (int)info->format.width, "height", (int)info->format.height, "fps_num", (int)info->format.fps.num, "fps_den",
+                              (int)info->format.fps.den));
 }
 
 void sl_outage_state(struct sl_ledger *ledger, enum sl_device_state from, enum sl_device_state to, int error)

@@ -23,8 +23,9 @@ const char *sl_device_state_name(enum sl_device_state state); /* "opening" …, 
 enum sl_device_state sl_device_state_of(int error);           /* what a capture's result says of the device */
 
 struct sl_outage {
-    bool open; /* no frame has come since */
-    int error; /* what began it */
+    bool open;       /* no frame has come since */
+    int error;       /* what began it … */
+    char cause[256]; /* … in words */
     int64_t begin_ns;
     uint64_t first; /* number on the grid of the first frame that did not come */
     uint64_t gone;  /* frames lost with the device before it */
@@ -33,8 +34,8 @@ struct sl_outage {
     int64_t streaming_ns; /* since when the device streams, before and after an outage */
 };
 
-/* `place` is where the pipeline that failed left the run. */
-void sl_outage_begin(struct sl_outage *outage, const struct sl_capture_place *place, int error, int64_t now_ns);
+/* `place` is where the pipeline that failed left the run, `text` what failed. */
+void sl_outage_begin(struct sl_outage *outage, const struct sl_capture_place *place, int error, const char *text, int64_t now_ns);
 /* Logged once for each distinct reason. */
 void sl_outage_attempt_failed(struct sl_outage *outage, int error, const char *text);
 /* The first frame has come through `pipeline`: the gap's line in the ledger. */

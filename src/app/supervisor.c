@@ -161,6 +161,7 @@ static void device_failed(struct watch *w, int error, const char *text)
     bool streamed = w->state == SL_DEVICE_STREAMING;
 
     if (!may_reopen(w)) {
+        sl_fail(&w->outcome->err, error, "%s", text);
         enter(w, sl_device_state_of(error), error);
         end_run(w, SL_END_SENSOR, error);
         return;
@@ -169,7 +170,7 @@ static void device_failed(struct watch *w, int error, const char *text)
     if (w->state == SL_DEVICE_REOPENING) {
         sl_outage_attempt_failed(&w->outage, error, text);
     } else {
-        sl_outage_begin(&w->outage, &w->s->pipeline->place, error, now_ns(w));
+        sl_outage_begin(&w->outage, &w->s->pipeline->place, error, text, now_ns(w));
         enter(w, sl_device_state_of(error), error);
     }
     plan_attempt(w, streamed ? now_ns(w) - w->outage.streaming_ns : 0);
@@ -207,16 +208,19 @@ static void watch_first_frame(struct watch *w)
 
 static void watch_capture(struct watch *w)
 {
+    struct sl_error why;
     int result;
     bool running = sl_runner_running(w->s->pipeline->capture_runner, &result);
 
     watch_first_frame(w);
     if (running)
         return;
-    if (result == 0 || result == -ESHUTDOWN)
+    if (result == 0 || result == -ESHUTDOWN) {
         end_run(w, SL_END_LIMIT, 0);
-    else
-        device_failed(w, result, strerror(-result));
+        return;
+    }
+    sl_capture_explain(w->s->pipeline->capture, result, &why);
+    device_failed(w, result, why.text);
 }
 
 static void watch_recorder(struct watch *w)

@@ -209,6 +209,7 @@ int sl_capture_start(struct sl_capture *c, struct sl_pool *pool, struct sl_fanou
         return sl_fail(err, -ENOMEM, "capture: out of memory");
     c->pool = pool;
     c->fanout = fanout;
+    c->refusal = 0;
     c->home = sl_fanout_home_wake(fanout);
     ret = c->source->ops->prepare(c->source, pool, err);
     if (ret < 0)
@@ -217,7 +218,9 @@ int sl_capture_start(struct sl_capture *c, struct sl_pool *pool, struct sl_fanou
     c->now_ns = sl_now_ns(c->clock);
     ret = sl_capture_feed(c, c->now_ns);
     if (ret < 0 || !c->queued) {
-        ret = sl_fail(err, ret < 0 ? ret : -ENOBUFS, "%s takes no buffer: %s", c->info.device, strerror(ret < 0 ? -ret : ENOBUFS));
+        ret = c->refusal ? c->refusal : -ENOBUFS;
+        sl_capture_explain(c, ret, err);
+        sl_fail_context(err, ret, "%s takes no buffer", c->info.device);
         goto undo;
     }
     ret = c->source->ops->begin(c->source, c->now_ns, err);
@@ -229,6 +232,17 @@ int sl_capture_start(struct sl_capture *c, struct sl_pool *pool, struct sl_fanou
 undo:
     leave(c);
     return ret;
+}
+
+void sl_capture_explain(const struct sl_capture *c, int result, struct sl_error *err)
+{
+    const struct sl_source_ops *ops = c->source->ops;
+
+    if (result == -ETIMEDOUT)
+        sl_fail(err, result, "%s: no frame for %.3g s, although it had %u buffers; is there a signal?", c->info.device,
+                (double)c->stall_timeout_ns / 1e9, c->queued);
+    else if (!ops->explain || !ops->explain(c->source, result, err))
+        sl_fail(err, result, "%s: %s", c->info.device, strerror(-result));
 }
 
 const struct sl_agent *sl_capture_agent(struct sl_capture *capture)

@@ -106,6 +106,8 @@ int sl_capture_start(struct sl_capture *capture, struct sl_pool *pool, struct sl
 /* Borrowed. Its do_work ends with -ESHUTDOWN (frame_limit reached, replay at its end), -ETIMEDOUT (device silent), -ENODEV (unplugged),
  * -EIO (device failed), -ENOLINK (the incoming signal has another mode now). */
 const struct sl_agent *sl_capture_agent(struct sl_capture *capture);
+/* Control thread, after the runner ended with `result`: one line that says what failed, with which arguments, and what to do. */
+void sl_capture_explain(const struct sl_capture *capture, int result, struct sl_error *err);
 uint64_t sl_capture_counter(const struct sl_capture *capture, enum sl_capture_counter which);
 /* Any thread: expected, captured, capture-side losses; expected == captured + those losses (a dropped bad frame is not captured). */
 void sl_capture_books(const struct sl_capture *capture, struct sl_books *books);

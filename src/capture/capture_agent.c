@@ -93,6 +93,7 @@ int sl_capture_feed(struct sl_capture *c, int64_t now_ns)
         if (ret < 0) {
             sl_pool_give_back(c->pool, frame);
             note_anomaly(c, SL_ANOMALY_QUEUE_REFUSED);
+            c->refusal = ret;
             return ++c->refusals >= MAX_REFUSALS || ret == -ENODEV ? ret : 0;
         }
         if (!c->queued++)

@@ -41,6 +41,7 @@ struct sl_capture {
     int64_t *queued_ns;         /* per frame of the pool: when the device got it */
     unsigned queued;            /* frames the device has */
     unsigned false_readies;     /* in a row */
+    int refusal;                /* what the last queue() that failed said */
     unsigned refusals;          /* queue() failures in a row */
     int64_t begun_ns;
     int64_t now_ns;         /* of the last do_work */

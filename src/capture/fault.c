@@ -202,6 +202,13 @@ static int64_t fault_deadline_ns(const struct sl_source *source)
     return inner_of(source)->ops->deadline_ns(inner_of(source));
 }
 
+static int fault_explain(const struct sl_source *source, int result, struct sl_error *err)
+{
+    const struct sl_source *inner = ((const struct fault_source *)source)->inner;
+
+    return inner->ops->explain ? inner->ops->explain(inner, result, err) : 0;
+}
+
 static void fault_ready(struct sl_source *source, short revents)
 {
     if (inner_of(source)->ops->ready)
@@ -231,6 +238,7 @@ static const struct sl_source_ops g_fault_ops = {
     .next = fault_next,
     .deadline_ns = fault_deadline_ns,
     .ready = fault_ready,
+    .explain = fault_explain,
     .stop = fault_stop,
     .close = fault_close,
 };

@@ -42,6 +42,8 @@ struct sl_source_ops {
     int64_t (*deadline_ns)(const struct sl_source *source);
     /* poll(2) returned these events for poll_fd. May be NULL when poll_fd is -1. */
     void (*ready)(struct sl_source *source, short revents);
+    /* Control thread, once the agent's runner has ended: which call it was that failed with `result`. Returns that, or 0 when none did. */
+    int (*explain)(const struct sl_source *source, int result, struct sl_error *err); /* may be NULL */
     void (*stop)(struct sl_source *source);  /* no frame is the source's any more; also after a failed begin() or prepare() */
     void (*close)(struct sl_source *source); /* frees it */
 };

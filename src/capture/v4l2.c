@@ -36,7 +36,23 @@ struct v4l2_source {
     bool readable;      /* poll said so */
     bool poll_failed;   /* with POLLERR, POLLHUP or POLLNVAL */
     bool event_pending; /* poll said so */
+    struct {            /* the last call of the running stream that failed, put into words later */
+        unsigned long request;
+        uint32_t index;
+        unsigned queued;
+        int error;
+    } failure;
 };
+
+/* Returns `error`. Agent thread. */
+static int failed(struct v4l2_source *vs, unsigned long request, uint32_t index, int error)
+{
+    vs->failure.request = request;
+    vs->failure.index = index;
+    vs->failure.queued = vs->indices - vs->idle_count;
+    vs->failure.error = error;
+    return error;
+}
 
 static void learn_stamps(struct v4l2_source *vs, uint32_t flags)
 {
@@ -192,7 +208,7 @@ static int source_queue(struct sl_source *source, struct sl_frame *frame, int64_
     sl_v4l2_buffer_fill(&vs->dev, &buffer, vs->memory, index, frame->slot);
     ret = sl_v4l2_ioctl(&vs->dev, VIDIOC_QBUF, &buffer.buffer);
     if (ret < 0)
-        return ret;
+        return failed(vs, VIDIOC_QBUF, index, ret);
     vs->held[index] = frame;
     vs->idle_count--;
     return 0;
@@ -207,7 +223,7 @@ static int read_events(struct v4l2_source *vs)
     vs->event_pending = false;
     for (; count < MAX_EVENTS && sl_v4l2_ioctl(&vs->dev, VIDIOC_DQEVENT, &event) >= 0; count++)
         if (event.type == V4L2_EVENT_SOURCE_CHANGE && event.u.src_change.changes & V4L2_EVENT_SRC_CH_RESOLUTION)
-            result = -ENOLINK;
+            result = failed(vs, VIDIOC_DQEVENT, 0, -ENOLINK);
     vs->source.false_ready = count == 0 || count == MAX_EVENTS;
     return result;
 }
@@ -241,9 +257,9 @@ static int source_next(struct sl_source *source, int64_t now_ns, struct sl_deliv
     ret = sl_v4l2_ioctl(&vs->dev, VIDIOC_DQBUF, &buffer.buffer);
     vs->source.false_ready = ret == -EAGAIN;
     if (ret == -EAGAIN) /* buffers are queued, so an error with nothing to fetch is the device's; waiting on would spin */
-        return vs->poll_failed ? -EIO : 0;
+        return vs->poll_failed ? failed(vs, 0, 0, -EIO) : 0;
     if (ret < 0)
-        return ret;
+        return failed(vs, VIDIOC_DQBUF, 0, ret);
     *delivery = (struct sl_delivery){
         .frame = take_index(vs, buffer.buffer.index),
         .time_ns = sl_v4l2_stamp_ns(&buffer.buffer),
@@ -270,6 +286,29 @@ static void source_ready(struct sl_source *source, short revents)
     vs->event_pending = revents & POLLPRI;
     vs->poll_failed = revents & (POLLERR | POLLHUP | POLLNVAL);
     vs->readable = vs->poll_failed || revents & POLLIN; /* DQBUF says which error it is */
+}
+
+static int source_explain(const struct sl_source *source, int result, struct sl_error *err)
+{
+    const struct v4l2_source *vs = (const struct v4l2_source *)source;
+    const char *memory = sl_v4l2_memory_name(vs->memory);
+
+    if (vs->failure.error != result)
+        return 0;
+    switch (vs->failure.request) {
+    case VIDIOC_QBUF:
+        return sl_v4l2_fail(&vs->dev, err, result,
+                            result == -EINVAL ? "the driver does not take this buffer; `sluice probe` says which memory it takes" : NULL,
+                            "VIDIOC_QBUF(%s, buffer %u), %u of %u queued", memory, vs->failure.index, vs->failure.queued, vs->indices);
+    case VIDIOC_DQBUF:
+        return sl_v4l2_fail(&vs->dev, err, result, result == -EINVAL ? "the driver no longer streams; the kernel log may say why" : NULL,
+                            "VIDIOC_DQBUF(%s), %u of %u queued", memory, vs->failure.queued, vs->indices);
+    case VIDIOC_DQEVENT:
+        return sl_v4l2_fail(&vs->dev, err, result, "the source has another mode now, or none", "V4L2_EVENT_SOURCE_CHANGE of input %u",
+                            vs->dev.input);
+    default:
+        return sl_v4l2_fail(&vs->dev, err, result, NULL, "poll(2) reports an error, and no buffer is done");
+    }
 }
 
 static void source_stop(struct sl_source *source)
@@ -312,6 +351,7 @@ static const struct sl_source_ops g_v4l2_ops = {
     .next = source_next,
     .deadline_ns = source_deadline_ns,
     .ready = source_ready,
+    .explain = source_explain,
     .stop = source_stop,
     .close = source_close,
 };

@@ -79,6 +79,11 @@ static const char *usual_hint(int code)
         return "there is a signal, but the receiver cannot lock to it; check the cable";
     case -ERANGE:
         return "the signal is outside what the receiver takes; set the source to another mode";
+    case -EINVAL:
+        return "the driver does not take these values";
+    case -EPIPE:
+        return "the parts of the pipeline to the sensor do not fit together, or one has failed; `media-ctl -p` shows them, and the kernel "
+               "log may say more";
     case -EIO:
         return "the hardware failed; the kernel log may say why";
     default:
@@ -210,8 +215,11 @@ int sl_v4l2_select_input(struct sl_v4l2 *dev, int input, struct sl_error *err)
         if (ret < 0)
             return fail_input(dev, ret, input, err);
     }
-    if (sl_v4l2_ioctl(dev, VIDIOC_G_INPUT, &current) < 0)
-        return 0; /* a receiver without inputs: nothing to learn */
+    if (sl_v4l2_ioctl(dev, VIDIOC_G_INPUT, &current) < 0) { /* a receiver without inputs may have timings all the same */
+        dev->no_inputs = true;
+        dev->has_timings = dev->tv_input = sl_v4l2_ioctl(dev, VIDIOC_G_DV_TIMINGS, &dev->timings) >= 0;
+        return 0;
+    }
     entry.index = dev->input = (uint32_t)current;
     if (sl_v4l2_ioctl(dev, VIDIOC_ENUMINPUT, &entry) < 0)
         return 0;

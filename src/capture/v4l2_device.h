@@ -41,6 +41,7 @@ struct sl_v4l2 {
     uint32_t type;  /* V4L2_BUF_TYPE_VIDEO_CAPTURE or …_MPLANE */
     uint32_t input; /* the present one; 0 where there are none */
     bool tv_input;  /* TV or HDMI, as against a camera: decides the default colour space */
+    bool no_inputs; /* G_INPUT is unknown: whether there are timings is known only by asking */
     bool has_timings;
     struct v4l2_dv_timings timings;
     uint32_t fourcc;        /* granted: format.pixel's, or that of its planes in buffers of their own */
@@ -119,6 +120,7 @@ unsigned sl_v4l2_min_buffers(const struct sl_v4l2 *dev);
 
 /* v4l2_memory.c. REQBUFS; *count is in: wanted, out: granted (0 gives all back). */
 int sl_v4l2_request(const struct sl_v4l2 *dev, uint32_t memory, unsigned *count, struct sl_error *err);
+const char *sl_v4l2_memory_name(uint32_t memory); /* "MMAP", "USERPTR", "DMABUF" */
 /* V4L2_BUF_CAP_SUPPORTS_* as far as the kernel or, on old ones, a try can tell. */
 int sl_v4l2_buffer_caps(const struct sl_v4l2 *dev, uint32_t *caps, struct sl_error *err);
 /* The driver's own buffers, mapped. *count as above. */

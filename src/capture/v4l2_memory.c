@@ -26,6 +26,11 @@ struct mapped_memory {
     size_t *plane_bytes; /* per slot and plane: length of its mapping */
 };
 
+const char *sl_v4l2_memory_name(uint32_t memory)
+{
+    return memory == V4L2_MEMORY_MMAP ? "MMAP" : memory == V4L2_MEMORY_USERPTR ? "USERPTR" : "DMABUF";
+}
+
 /* The driver contradicts itself; what it may have allocated is not wanted. */
 static int refuse_grant(const struct sl_v4l2 *dev, const struct v4l2_requestbuffers *request, const char *name, unsigned asked,
                         struct sl_error *err)
@@ -39,7 +44,7 @@ static int refuse_grant(const struct sl_v4l2 *dev, const struct v4l2_requestbuff
 int sl_v4l2_request(const struct sl_v4l2 *dev, uint32_t memory, unsigned *count, struct sl_error *err)
 {
     struct v4l2_requestbuffers request = {.count = *count, .type = dev->type, .memory = memory};
-    const char *name = memory == V4L2_MEMORY_MMAP ? "MMAP" : memory == V4L2_MEMORY_USERPTR ? "USERPTR" : "DMABUF";
+    const char *name = sl_v4l2_memory_name(memory);
     int ret = sl_v4l2_ioctl(dev, VIDIOC_REQBUFS, &request);
 
     if (ret == -EINVAL)

@@ -150,15 +150,20 @@ static int set_named(struct sl_v4l2 *dev, const char *name, struct sl_error *err
 
 int sl_v4l2_set_timings(struct sl_v4l2 *dev, const char *wish, struct sl_error *err)
 {
+    bool automatic = wish && !strcmp(wish, "auto");
     int ret = 0;
 
+    if (automatic && !dev->has_timings && dev->no_inputs) { /* a subdevice of it may have them: then the format is all that is seen here */
+        sl_v4l2_note(dev, "dv_timings=auto asked, and the device has neither inputs nor timings: its format is taken as it is");
+        return 0;
+    }
     if (wish && !dev->has_timings)
         return sl_fail(err, -ENOTSUP, "v4l2 %s: dv_timings=%s: this input has no DV timings (it is no HDMI or SDI receiver)", dev->path,
                        wish);
     if (!dev->has_timings)
         return 0;
     if (wish)
-        ret = strcmp(wish, "auto") ? set_named(dev, wish, err) : set_detected(dev, err);
+        ret = automatic ? set_detected(dev, err) : set_named(dev, wish, err);
     if (ret < 0)
         return ret;
     if (sl_v4l2_ioctl(dev, VIDIOC_G_DV_TIMINGS, &dev->timings) < 0 || dev->timings.type != V4L2_DV_BT_656_1120)

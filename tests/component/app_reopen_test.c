@@ -82,6 +82,7 @@ static void check_books(unsigned outages)
     ck_assert_uint_eq(run_lines("loss"), outages);
     ck_assert_int_eq(sum_of("loss", "count"), lost("device_gone"));
     for (unsigned i = 0; run_line("gap", i); i++) {
+        ck_assert_uint_gt(strlen(run_text(run_line("gap", i), "detail")), strlen("pattern: ")); /* device and why */
         ck_assert_int_eq(run_number(run_line("gap", i), "first"), run_number(run_line("loss", i), "first"));
         ck_assert_int_eq(run_number(run_line("gap", i), "count"), run_number(run_line("loss", i), "count"));
     }

@@ -238,7 +238,7 @@ START_TEST(a_run_says_why_it_ended)
     ck_assert_str_eq(run_text(run_summary, "reason"), _i ? "sensor" : "limit");
     ck_assert_str_eq(run_text(run_line("stop", 0), "reason"), _i ? "sensor" : "limit");
     if (_i)
-        ck_assert_str_eq(run_text(run_summary, "error"), "Input/output error");
+        ck_assert_str_eq(run_text(run_summary, "error"), "pattern: Input/output error");
     else
         ck_assert(json_is_null(run_at(run_summary, "error")));
 }

@@ -450,7 +450,7 @@ START_TEST(no_buffer_taken_at_all_is_an_error_of_start)
     ck_assert_int_eq(sl_pool_open(&pool, memory, &g_rig.err), 0);
     ck_assert_int_eq(sl_fanout_open(&fanout, pool, 0, &g_rig.err), 0);
     g_device.count = 0;
-    ck_assert_int_eq(sl_capture_start(capture, pool, fanout, &g_rig.err), -ENOBUFS);
+    ck_assert_int_eq(sl_capture_start(capture, pool, fanout, &g_rig.err), -EBUSY);
     ck_assert_uint_eq(sl_pool_free(pool), 4);
     int kept = g_device.source.poll_fd;
     g_device.source.poll_fd = -1;

@@ -264,6 +264,87 @@ START_TEST(poll_error_is_a_failure)
 }
 END_TEST
 
+static struct sl_capture_cfg hdmi_config(void)
+{
+    return (struct sl_capture_cfg){.device = "/dev/fake",
+                                   .pixel_format = "YUYV",
+                                   .fps = {0, 1},
+                                   .input = 1,
+                                   .dv_timings = "auto",
+                                   .buffers = 4,
+                                   .stall_timeout_ns = SL_NS_PER_S,
+                                   .before = g_goes_on ? &g_place : NULL};
+}
+
+static int open_hdmi(void)
+{
+    struct sl_capture_cfg cfg = hdmi_config();
+    struct sl_source *source;
+    int ret = sl_v4l2_source_open_ops(&source, &g_fake.ops, &cfg, &g_rig.err);
+
+    if (ret == 0)
+        rig_start_source(&g_rig, source, &cfg, 6);
+    return ret;
+}
+
+/* Sleeps as a runner would, so that it is poll(2) that tells of frames and events. */
+static int stream_hdmi(unsigned frames)
+{
+    int result = 0;
+
+    for (unsigned i = 0; i < frames && result >= 0; i++) {
+        sl_manual_clock_advance(&g_rig.clock, INTERVAL);
+        fake_complete(&g_fake, sl_now_ns(g_rig.deps.clock) / 1000 * 1000);
+        g_rig.agent->wake(g_rig.agent->self);
+        g_rig.agent->idle(g_rig.agent->self);
+        result = rig_work(&g_rig);
+        rig_take(&g_rig);
+        rig_release(&g_rig, RIG_MAX_SLOTS);
+    }
+    return result;
+}
+
+/* The kernel's own way: an event that poll(2) tells of, the end of the opening, no signal for a while, another mode. */
+START_TEST(source_change_ends_in_the_new_mode)
+{
+    struct v4l2_event event = {.type = V4L2_EVENT_SOURCE_CHANGE, .id = 1};
+    struct sl_books books;
+
+    event.u.src_change.changes = V4L2_EVENT_SRC_CH_RESOLUTION;
+    fake_init_hdmi(&g_fake);
+    ck_assert_int_eq(open_hdmi(), 0);
+    ck_assert_int_ge(stream_hdmi(30), 0);
+    ck_assert_uint_eq(sl_capture_info(g_rig.capture)->format.height, 1080);
+
+    fake_raise_event(&g_fake, &event);
+    ck_assert_int_eq(stream_hdmi(1), -ENOLINK);
+    sl_capture_explain(g_rig.capture, -ENOLINK, &g_rig.err);
+    ck_assert_ptr_nonnull(strstr(g_rig.err.text, "V4L2_EVENT_SOURCE_CHANGE of input 1"));
+    leave();
+    fake_check_clean(&g_fake);
+
+    g_fake.signal = fake_timings(1280, 720, false, 1650, 750, 74250000, V4L2_DV_BT_STD_CEA861, 0);
+    fake_fail_at(&g_fake, VIDIOC_QUERY_DV_TIMINGS, ENOLINK, 0, 2);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        sl_manual_clock_advance(&g_rig.clock, 100 * SL_NS_PER_MS);
+        ck_assert_int_eq(open_hdmi(), -ENOLINK);
+        ck_assert_ptr_nonnull(strstr(g_rig.err.text, "VIDIOC_QUERY_DV_TIMINGS: "));
+    }
+    ck_assert_int_eq(open_hdmi(), 0);
+    ck_assert_uint_eq(sl_capture_info(g_rig.capture)->format.width, 1280);
+    ck_assert_uint_eq(sl_capture_info(g_rig.capture)->format.height, 720);
+    ck_assert_int_ge(stream_hdmi(30), 0);
+    books = rig_books(&g_rig);
+    ck_assert_uint_eq(books.captured, 60);
+    ck_assert_uint_ge(books.lost[SL_LOSS_DEVICE_GONE], 12); /* 200 ms, and the frame that came with the event */
+    ck_assert_uint_le(books.lost[SL_LOSS_DEVICE_GONE], 14);
+    ck_assert_uint_eq(books.expected, books.captured + books.lost[SL_LOSS_DEVICE_GONE]);
+    leave();
+    fake_check_clean(&g_fake);
+    fake_fini(&g_fake);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture_reopen");
@@ -277,6 +358,7 @@ int main(void)
     tcase_add_test(tests, mode_change_opens_in_the_new_mode);
     tcase_add_test(tests, device_is_found_under_another_number);
     tcase_add_test(tests, poll_error_is_a_failure);
+    tcase_add_test(tests, source_change_ends_in_the_new_mode);
     suite_add_tcase(suite, tests);
     return sl_run_suite(suite);
 }

@@ -361,8 +361,28 @@ END_TEST
 
 START_TEST(timings_of_a_camera)
 {
+    g_fake.inputs = 1;
     g_cfg.dv_timings = "auto";
     refused(-ENOTSUP, "no HDMI or SDI receiver");
+}
+END_TEST
+
+START_TEST(timings_without_inputs)
+{
+    use_hdmi();
+    g_fake.input = 1;
+    g_cfg.input = -1;
+    fake_fail_at(&g_fake, VIDIOC_G_INPUT, ENOTTY, 0, 1000);
+    const struct sl_capture_info *info = opened();
+    ck_assert_uint_eq(info->format.width, 1920);
+    ck_assert_uint_eq(g_fake.current_timings.bt.pixelclock, 148500000);
+}
+END_TEST
+
+START_TEST(neither_inputs_nor_timings)
+{
+    g_cfg.dv_timings = "auto";
+    ck_assert_ptr_nonnull(strstr(opened()->granted, "neither inputs nor timings: its format is taken as it is"));
 }
 END_TEST
 
@@ -714,6 +734,8 @@ static void add_timings(TCase *tcase)
     tcase_add_test(tcase, timings_interlaced);
     tcase_add_test(tcase, timings_that_do_not_exist);
     tcase_add_test(tcase, timings_of_a_camera);
+    tcase_add_test(tcase, timings_without_inputs);
+    tcase_add_test(tcase, neither_inputs_nor_timings);
     tcase_add_test(tcase, no_signal);
     tcase_add_test(tcase, a_signal_of_another_rate);
     tcase_add_test(tcase, timings_left_as_they_are);

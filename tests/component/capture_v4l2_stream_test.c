@@ -323,7 +323,8 @@ START_TEST(start_fails_and_leaves_nothing)
     fake_fail_at(&g_fake, VIDIOC_REQBUFS, ENOMEM, 0, 1);
     ck_assert_int_eq(sl_capture_start(g_rig.capture, pool, fanout, &g_rig.err), -ENOMEM);
     fake_fail_at(&g_fake, VIDIOC_QBUF, EIO, 0, 100);
-    ck_assert_int_eq(sl_capture_start(g_rig.capture, pool, fanout, &g_rig.err), -ENOBUFS);
+    ck_assert_int_eq(sl_capture_start(g_rig.capture, pool, fanout, &g_rig.err), -EIO);
+    ck_assert_ptr_nonnull(strstr(g_rig.err.text, "takes no buffer: v4l2 /dev/fake: VIDIOC_QBUF(USERPTR, buffer 0), 0 of 4 queued: "));
     ck_assert_uint_eq(sl_pool_free(pool), 6);
     memset(g_fake.fail, 0, sizeof(g_fake.fail));
     ck_assert_int_eq(sl_capture_start(g_rig.capture, pool, fanout, &g_rig.err), 0); /* and can be tried again */
@@ -446,7 +447,8 @@ END_TEST
 
 START_TEST(errors_that_end_the_stream)
 {
-    static const int codes[] = {EIO, ENODEV, EPIPE};
+    static const int codes[] = {EIO, ENODEV, EPIPE, EINVAL};
+    static const char *const hints[] = {"the hardware failed", "still plugged in", "media-ctl", "no longer streams"};
 
     begin_userptr(8);
     one_frame();
@@ -454,6 +456,9 @@ START_TEST(errors_that_end_the_stream)
     shoot();
     ck_assert_int_eq(pump(), -codes[_i]);
     ck_assert_int_eq(rig_work(&g_rig), -codes[_i]);
+    sl_capture_explain(g_rig.capture, -codes[_i], &g_rig.err);
+    ck_assert_ptr_nonnull(strstr(g_rig.err.text, "VIDIOC_DQBUF(USERPTR), 4 of 4 queued: "));
+    ck_assert_ptr_nonnull(strstr(g_rig.err.text, hints[_i]));
     sl_capture_finish(g_rig.capture, sl_now_ns(g_rig.deps.clock) + 10 * INTERVAL, SL_LOSS_DEVICE_GONE);
     ck_assert_uint_eq(rig_books(&g_rig).lost[SL_LOSS_DEVICE_GONE], 11);
 }
@@ -468,6 +473,26 @@ START_TEST(a_refused_buffer)
     one_frame();
     ck_assert_uint_eq(g_fake.fifo_count, 4);
     ck_assert_uint_eq(sl_capture_counter(g_rig.capture, SL_CAPTURE_ANOMALIES), 1);
+}
+END_TEST
+
+START_TEST(buffers_refused_until_it_ends)
+{
+    begin_userptr(16);
+    one_frame();
+    fake_fail_at(&g_fake, VIDIOC_QBUF, EINVAL, 0, 1000);
+    shoot();
+    for (int i = 0; i < 20; i++)
+        if (pump() < 0)
+            break;
+    ck_assert_int_eq(rig_work(&g_rig), -EINVAL);
+    sl_capture_explain(g_rig.capture, -EINVAL, &g_rig.err);
+    ck_assert_msg(strstr(g_rig.err.text, "VIDIOC_QBUF(USERPTR, buffer ") && strstr(g_rig.err.text, "of 4 queued: Invalid argument: "), "%s",
+                  g_rig.err.text);
+    sl_capture_explain(g_rig.capture, -ENODEV, &g_rig.err); /* not what that call said */
+    ck_assert_ptr_null(strstr(g_rig.err.text, "VIDIOC"));
+    sl_capture_explain(g_rig.capture, -ETIMEDOUT, &g_rig.err);
+    ck_assert_ptr_nonnull(strstr(g_rig.err.text, "no frame for 2 s"));
 }
 END_TEST
 
@@ -722,8 +747,9 @@ static void add_frames(TCase *tcase)
     tcase_add_test(tcase, stamps_of_another_clock);
     tcase_add_test(tcase, start_of_exposure);
     tcase_add_test(tcase, nothing_there_after_all);
-    tcase_add_loop_test(tcase, errors_that_end_the_stream, 0, 3);
+    tcase_add_loop_test(tcase, errors_that_end_the_stream, 0, 4);
     tcase_add_test(tcase, a_refused_buffer);
+    tcase_add_test(tcase, buffers_refused_until_it_ends);
     tcase_add_test(tcase, the_signal_changes_its_mode);
     tcase_add_test(tcase, events_of_a_source);
     tcase_add_test(tcase, events_of_another_input_than_the_first);
