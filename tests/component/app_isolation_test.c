@@ -357,6 +357,7 @@ static void supervise(struct sl_outcome *outcome)
     struct sl_sensor_script script;
     struct sl_pipeline pipeline;
     struct sl_trigger trigger;
+    struct sl_service service;
     struct sl_supervisor s = {.cfg = {.config = &g_config,
                                       .clock = &sl_clock_system,
                                       .limit.frames = 800,
@@ -366,6 +367,7 @@ static void supervise(struct sl_outcome *outcome)
                                       .left = &g_left},
                               .pipeline = &pipeline,
                               .trigger = &trigger,
+                              .service = &service,
                               .signal_fd = sl_supervisor_signals()};
 
     g_config.fault.stores = 0; /* outages are enough here */
@@ -374,7 +376,9 @@ static void supervise(struct sl_outcome *outcome)
     ck_assert_int_eq(sl_trigger_init(&trigger, NULL, &g_err), 0);
     ck_assert_msg(sl_pipeline_open(&pipeline, &s.cfg, &g_err) == 0, "%s", g_err.text);
     ck_assert_int_eq(sl_ledger_open(&s.ledger, sl_recorder_ledger_path(pipeline.recorder), &sl_clock_system, &g_err), 0);
+    ck_assert_int_eq(sl_service_open(&service, &g_err), 0);
     sl_supervise(&s, outcome);
+    sl_service_close(&service);
     sl_ledger_close(s.ledger);
     close(s.signal_fd);
 }
