@@ -109,6 +109,7 @@ static const struct fault_word store_words[] = {
     {"stall", SL_STORE_FAULT_STALL, true, TIMED},    {"late", SL_STORE_FAULT_LATE, false, TIMED},
     {"eio", SL_STORE_FAULT_EIO, false, COUNTED},     {"enospc", SL_STORE_FAULT_ENOSPC, false, COUNTED},
     {"short", SL_STORE_FAULT_SHORT, false, COUNTED}, {"eagain", SL_STORE_FAULT_EAGAIN, false, COUNTED},
+    {"jitter", SL_STORE_FAULT_JITTER, false, TIMED},
 };
 
 static const struct fault_word sensor_words[] = {

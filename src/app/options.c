@@ -322,8 +322,10 @@ static const struct sl_option options[] = {
      .key = "store",
      .type = SL_OPTION_CUSTOM,
      .example = "stall@2s:500ms,eio@120:3",
-     .syntax = "list of `stall@TIME:TIME`, `late@WRITE:TIME`, and `eio`, `enospc`, `short`, `eagain` `@WRITE:COUNT`",
-     .help = "Faults of the disk by the number of a frame's write; stall: by the time since the first write. Count is 1 unless given.",
+     .syntax = "list of `stall@TIME:TIME`, `late@WRITE:TIME`, `jitter@SEED:TIME`, and `eio`, `enospc`, `short`, `eagain` `@WRITE:COUNT`",
+     .help =
+         "Faults of the disk by the number of a frame's write; stall: by the time since the first write. Count is 1 unless given. "
+         "jitter: the disk takes one frame after the other, each for a random time with the mean TIME; a SEED makes the same times again.",
      .parse = sl_option_parse_store_faults,
      .format = sl_option_format_store_faults},
     {.section = "fault",

@@ -6,6 +6,10 @@
  * wait in `held` until the fault lets them out. A stall holds every completion, whatever it belongs to, as a disk would.
  *
  * Faults count frames' first tries, so that a write that was refused once (EAGAIN, a short one) succeeds when it is tried again.
+ *
+ * Jitter is a disk that serves one frame after the other and takes a random time for each. Half of the times are below two thirds of the
+ * mean, and the share above halves with every two thirds more: nearly an exponential distribution, in integers. The time depends on
+ * seed and frame alone, so that another run of the same seed meets the same disk.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +30,7 @@ struct fault_store {
     const struct sl_store_fault *fault;
     unsigned faults;
     struct sl_store_fault_place *place;
+    int64_t busy_until_ns; /* jitter: what came before is served by then */
     unsigned held_count;
     struct held held[HELD];
     unsigned late_count;
@@ -63,6 +68,8 @@ static bool hits(const struct sl_store_fault *fault, uint64_t frame)
 {
     uint64_t count = fault->kind == SL_STORE_FAULT_LATE ? 1 : fault->count;
 
+    if (fault->kind == SL_STORE_FAULT_JITTER)
+        return true;
     return fault->kind != SL_STORE_FAULT_STALL && frame >= fault->at && frame - fault->at < count;
 }
 
@@ -72,6 +79,41 @@ static uint32_t half_of(uint32_t bytes)
     uint32_t half = bytes / 2 / SL_PAGE_BYTES * SL_PAGE_BYTES;
 
     return half ? half : SL_PAGE_BYTES;
+}
+
+static uint64_t random_of(uint64_t seed, uint64_t frame)
+{
+    uint64_t x = seed * UINT64_C(0xd1342543de82ef95) + frame * UINT64_C(0x9e3779b97f4a7c15) + 1;
+
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static int64_t service_ns(const struct sl_store_fault *fault, uint64_t frame)
+{
+    enum { PARTS = 1024 };
+    uint64_t random = random_of(fault->at, frame);
+    uint64_t halvings = (uint64_t)__builtin_ctzll(random | UINT64_C(1) << 40);
+    uint64_t parts = halvings * PARTS + (random >> 54); /* of two thirds of the mean; the top ten bits, which the other part never uses */
+
+    return (int64_t)((unsigned __int128)fault->count * 2 * parts / (UINT64_C(3) * PARTS));
+}
+
+static void complete_late(struct fault_store *f, uint64_t tag, int64_t due_ns)
+{
+    if (f->late_count < LATE)
+        f->late[f->late_count++] = (struct held){.completion.tag = tag, .due_ns = due_ns};
+}
+
+static void serve(struct fault_store *f, const struct sl_store_fault *fault, uint64_t frame, uint64_t tag)
+{
+    int64_t now_ns = sl_now_ns(f->clock);
+
+    if (f->busy_until_ns < now_ns)
+        f->busy_until_ns = now_ns;
+    f->busy_until_ns += service_ns(fault, frame);
+    complete_late(f, tag, f->busy_until_ns);
 }
 
 static int fault_write(struct sl_store *store, const struct sl_store_write *asked)
@@ -98,9 +140,10 @@ static int fault_write(struct sl_store *store, const struct sl_store_write *aske
             write.bytes = half_of(write.bytes);
             break;
         case SL_STORE_FAULT_LATE:
-            if (f->late_count < LATE)
-                f->late[f->late_count++] =
-                    (struct held){.completion.tag = write.tag, .due_ns = sl_now_ns(f->clock) + (int64_t)f->fault[i].count};
+            complete_late(f, write.tag, sl_now_ns(f->clock) + (int64_t)f->fault[i].count);
+            break;
+        case SL_STORE_FAULT_JITTER:
+            serve(f, &f->fault[i], frame, write.tag);
             break;
         case SL_STORE_FAULT_STALL:
             break;

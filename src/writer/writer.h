@@ -23,19 +23,20 @@ enum sl_checksum { SL_CHECKSUM_AUTO, SL_CHECKSUM_CRC32, SL_CHECKSUM_NONE };
 enum sl_sync { SL_SYNC_INTERVAL, SL_SYNC_SEGMENT, SL_SYNC_NONE };
 enum sl_when_full { SL_WHEN_FULL_STOP, SL_WHEN_FULL_OVERWRITE_OLDEST };
 
-/* A scripted fault of the store, from [fault] store=…. `at` is a frame write (counted from 0) or, for a stall, a time. */
+/* A scripted fault of the store, from [fault] store=…. `at` is a frame write (counted from 0), for a stall a time. */
 enum sl_store_fault_kind {
     SL_STORE_FAULT_STALL,
     SL_STORE_FAULT_EIO,
     SL_STORE_FAULT_ENOSPC,
     SL_STORE_FAULT_SHORT,
     SL_STORE_FAULT_LATE,
-    SL_STORE_FAULT_EAGAIN
+    SL_STORE_FAULT_EAGAIN,
+    SL_STORE_FAULT_JITTER
 };
 struct sl_store_fault {
     enum sl_store_fault_kind kind;
-    uint64_t at;    /* frame write number; stall: ns after the first frame write */
-    uint64_t count; /* how many writes; stall, late: how long, ns */
+    uint64_t at;    /* frame write number; stall: ns after the first frame write; jitter: seed */
+    uint64_t count; /* how many writes; stall, late: how long, ns; jitter: the mean, ns */
 };
 
 struct sl_recorder_cfg {

@@ -110,6 +110,7 @@ static const struct bad bad[] = {
     {PATTERN RECORD "[fault]\nstore = stall@2s\n", NULL, "F:6:", "how long? write stall@WHEN:500ms"},
     {PATTERN RECORD "[fault]\nstore = stall@2:1s\n", NULL, "F:6:", "when: missing unit"},
     {PATTERN RECORD "[fault]\nstore = late@50:300\n", NULL, "F:6:", "how long: missing unit"},
+    {PATTERN RECORD "[fault]\nstore = jitter@1\n", NULL, "F:6:", "how long? write jitter@WHEN:500ms"},
     {PATTERN RECORD "[fault]\nstore = eio@-1\n", NULL, "F:6:", "when: out of range"},
     {PATTERN RECORD "[fault]\nstore = eio@1:0\n", NULL, "F:6:", "0 is no fault at all"},
     {PATTERN RECORD "[fault]\nstore = eio@1,,eio@2\n", NULL, "F:6:", "an empty place in the list"},
@@ -198,7 +199,7 @@ START_TEST(every_key_arrives)
         "stall_timeout=250ms\nreopen=no\n[ring]\ndepth=64\nhugepages=require\n[record]\ndir=/data\nsegment_time=none\n"
         "segment_size=3GiB\nqueue_depth=8\nchecksum=crc32\nsync=segment\nwhen_full=overwrite-oldest\nkeep_free=20GB\n"
         "prerecord=1.5s\ntrigger=/run/trigger\n[realtime]\ncapture_cpu=2\nwriter_cpu=3\npriority=50\nlock_memory=yes\n"
-        "[fault]\nstore = stall@2s:500ms, eio@120, eio@130:3,enospc@200 ,short@50,late@60:300ms,eagain@10:5\n"
+        "[fault]\nstore = stall@2s:500ms, eio@120, eio@130:3,enospc@200 ,short@50,late@60:300ms,eagain@10:5,jitter@7:12ms\n"
         "sensor = gap@100:5,error@200:2,short@300,eio@400,stall@500:2,streamon@600:3,"
         "unplug@700:1s,nosignal@800:20ms,source_change@900,source_change@910:1280x720\n";
     static const struct sl_store_fault store[] = {
@@ -209,6 +210,7 @@ START_TEST(every_key_arrives)
         {SL_STORE_FAULT_SHORT, 50, 1},
         {SL_STORE_FAULT_LATE, 60, 300000000},
         {SL_STORE_FAULT_EAGAIN, 10, 5},
+        {SL_STORE_FAULT_JITTER, 7, 12000000},
     };
     static const struct sl_sensor_fault sensor[] = {{SL_SENSOR_FAULT_GAP, 100, 5},
                                                     {SL_SENSOR_FAULT_ERROR_FLAG, 200, 2},

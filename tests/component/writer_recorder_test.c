@@ -146,6 +146,38 @@ START_TEST(test_stall_beyond_ring)
 }
 END_TEST
 
+static uint64_t late_with_jitter(uint64_t seed, unsigned limit)
+{
+    struct sl_store_fault jitter = {SL_STORE_FAULT_JITTER, seed, 12 * SL_NS_PER_MS};
+    uint64_t late;
+
+    begin(&(struct rec_spec){.limit = limit, .cfg = {.fault = &jitter, .faults = 1}});
+    rec_frames(&rig, 600);
+    end(-ESHUTDOWN, false);
+    late = books.lost[SL_LOSS_DISK_LATE];
+    ck_assert_uint_eq(books.recorded, 600 - late);
+    rec_close(&rig);
+    scratch_close();
+    scratch_open();
+    return late;
+}
+
+/* A disk that takes 12 ms a frame where 16.7 are to be had, but unevenly: what is lost is a matter of the ring's depth. */
+START_TEST(test_jitter)
+{
+    uint64_t shallow = late_with_jitter(1, 2), middle = late_with_jitter(1, 5), deep = late_with_jitter(1, 60);
+
+    ck_assert_uint_gt(shallow, 30);
+    ck_assert_uint_lt(shallow, 300);
+    ck_assert_uint_gt(shallow, 2 * middle);
+    ck_assert_uint_gt(middle, 0);
+    ck_assert_uint_eq(deep, 0);
+    ck_assert_uint_eq(late_with_jitter(1, 2), shallow);
+    ck_assert_uint_ne(late_with_jitter(2, 2), shallow);
+    begin(&(struct rec_spec){.limit = 0});
+}
+END_TEST
+
 /* The run ends while frames are being refused: no later frame tells of them, the books do. */
 START_TEST(test_stall_to_the_end)
 {
@@ -736,6 +768,7 @@ int main(void)
     tcase_add_test(tcase, test_segments_of_one_frame);
     tcase_add_test(tcase, test_stall_within_ring);
     tcase_add_test(tcase, test_stall_beyond_ring);
+    tcase_add_test(tcase, test_jitter);
     tcase_add_test(tcase, test_stall_to_the_end);
     tcase_add_test(tcase, test_losses_of_capture_are_not_ours);
     tcase_add_test(tcase, test_no_slot);
