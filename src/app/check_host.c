@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/units.h"
+#include "app/need.h"
 
 #define PAGE_2M  (UINT64_C(2) << 20)
 #define PAGE_32M (UINT64_C(32) << 20)
@@ -26,9 +26,7 @@ struct look {
     FILE *to;
     unsigned warnings;
     bool shape_known; /* the rest is right */
-    uint64_t slot_bytes;
-    double bytes_per_s;
-    unsigned ring_frames;
+    struct sl_need need;
 };
 
 static void warn(struct look *look, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -48,20 +46,13 @@ static void warn(struct look *look, const char *format, ...)
 static void take_shape(struct look *look)
 {
     const struct sl_config *config = look->config;
-    const struct sl_pixel_format *pixel = config->sensor.format ? sl_pixel_format_by_name(config->sensor.format) : NULL;
-    struct sl_video_format format;
 
-    if (config->sensor.source == SL_SOURCE_REPLAY || !config->sensor.fps.num || !pixel ||
-        sl_video_format_tight(&format, pixel, config->sensor.width, config->sensor.height) < 0) {
+    look->shape_known = sl_need_of(&look->need, config);
+    if (look->shape_known)
+        fprintf(look->to, "note: data rate %.1f MB/s\n", look->need.bytes_per_s / MB);
+    else
         fprintf(look->to, "note: format, size or rate is the %s's: no rates are worked out\n",
                 config->sensor.source == SL_SOURCE_REPLAY ? "recording" : "device");
-        return;
-    }
-    look->shape_known = true;
-    look->slot_bytes = SL_PAGE_BYTES + ((uint64_t)format.frame_bytes + SL_PAGE_BYTES - 1) / SL_PAGE_BYTES * SL_PAGE_BYTES;
-    look->bytes_per_s = (double)look->slot_bytes * config->sensor.fps.num / config->sensor.fps.den;
-    look->ring_frames = sl_config_ring_frames(config, config->sensor.fps);
-    fprintf(look->to, "note: data rate %.1f MB/s\n", look->bytes_per_s / MB);
 }
 
 static double frames_to_seconds(const struct look *look, double frames)
@@ -124,13 +115,13 @@ static void look_at_driver_ring(struct look *look)
 
     double covered = frames_to_seconds(look, (double)config->sensor.buffers);
 
-    if (look->ring_frames <= config->sensor.buffers)
+    if (look->need.ring_frames <= config->sensor.buffers)
         return;
     if (config->sensor.memory == SL_MEMORY_MMAP)
         warn(look,
              "the ring is shorter than asked: with memory = mmap it is the driver's %" PRId64
              " buffers, at most %.3f s, and %u frames were asked for; use memory = userptr, or more sensor.buffers",
-             config->sensor.buffers, covered, look->ring_frames);
+             config->sensor.buffers, covered, look->need.ring_frames);
     else
         fprintf(look->to,
                 "note: if the device does not take userptr (sluice probe tells), the ring is the driver's %" PRId64
@@ -138,30 +129,7 @@ static void look_at_driver_ring(struct look *look)
                 config->sensor.buffers, covered);
 }
 
-/* Close to what sl_memory_host takes for as many slots: in whole pages, no slot across two pages of 32 MiB, and a slot that nearly
- * fills pages of 2 MiB rounded up to them. */
-static uint64_t huge_pages_needed(const struct look *look, uint64_t slots, uint64_t page_bytes)
-{
-    uint64_t slot = look->slot_bytes;
-
-    if (page_bytes > PAGE_2M && slot <= page_bytes)
-        return (slots + page_bytes / slot - 1) / (page_bytes / slot);
-
-    uint64_t rounded = (slot + PAGE_2M - 1) / PAGE_2M * PAGE_2M;
-
-    if (rounded - slot <= slot / 32)
-        slot = rounded;
-    return (slots * slot + page_bytes - 1) / page_bytes;
-}
-
-static bool enough_huge_pages(const struct look *look, uint64_t slots, uint64_t page_bytes)
-{
-    const struct sl_host_pages *pages = sl_host_pages_of(look->host, page_bytes);
-
-    return pages && pages->free >= huge_pages_needed(look, slots, page_bytes);
-}
-
-static void ask_for_huge_pages(struct look *look, uint64_t slots)
+static void ask_for_huge_pages(struct look *look)
 {
     const struct sl_host_pages *pages = sl_host_pages_of(look->host, PAGE_32M);
     const char *cost = look->config->ring.hugepages == SL_HUGEPAGES_REQUIRE
@@ -175,7 +143,7 @@ static void ask_for_huge_pages(struct look *look, uint64_t slots)
         return;
     }
 
-    uint64_t needed = huge_pages_needed(look, slots, pages->page_bytes), total = pages->total - pages->free + needed;
+    uint64_t needed = sl_need_huge_pages(&look->need, pages->page_bytes), total = pages->total - pages->free + needed;
     char cure[128];
 
     if (pages->is_default)
@@ -190,18 +158,18 @@ static void ask_for_huge_pages(struct look *look, uint64_t slots)
 static void look_at_memory(struct look *look)
 {
     const struct sl_config *config = look->config;
-    uint64_t slots = (uint64_t)look->ring_frames + (uint64_t)config->sensor.buffers, bytes = slots * look->slot_bytes;
+    uint64_t bytes = sl_need_ring_bytes(&look->need);
     bool huge = false;
 
     look_at_driver_ring(look);
     if (config->sensor.memory == SL_MEMORY_MMAP)
         return;
-    fprintf(look->to, "note: ring of %u frames (%.3f s) and %" PRId64 " of the sensor's: %.0f MB of memory\n", look->ring_frames,
-            frames_to_seconds(look, look->ring_frames), config->sensor.buffers, (double)bytes / MB);
+    fprintf(look->to, "note: ring of %u frames (%.3f s) and %" PRId64 " of the sensor's: %.0f MB of memory\n", look->need.ring_frames,
+            frames_to_seconds(look, look->need.ring_frames), config->sensor.buffers, (double)bytes / MB);
     if (config->ring.hugepages != SL_HUGEPAGES_NO) {
-        huge = enough_huge_pages(look, slots, PAGE_32M) || enough_huge_pages(look, slots, PAGE_2M);
+        huge = sl_need_pages_there(&look->need, look->host) != NULL;
         if (!huge)
-            ask_for_huge_pages(look, slots);
+            ask_for_huge_pages(look);
     }
     if (!huge && look->host->memory_available && bytes > look->host->memory_available)
         warn(look,
@@ -211,8 +179,7 @@ static void look_at_memory(struct look *look)
 
 static void look_at_memlock(struct look *look)
 {
-    uint64_t limit = look->host->memlock_bytes, ring = look->config->sensor.memory == SL_MEMORY_MMAP ? 0 : look->ring_frames;
-    uint64_t bytes = (ring + (uint64_t)look->config->sensor.buffers) * look->slot_bytes;
+    uint64_t limit = look->host->memlock_bytes, bytes = sl_need_ring_bytes(&look->need);
 
     if (limit == UINT64_MAX || limit >= bytes)
         return;
@@ -300,7 +267,7 @@ static void look_at_space(struct look *look, const struct sl_host_dir *dir)
     fprintf(look->to, "note: %.1f GB free in %s", (double)dir->free_bytes / 1e9, config->record.dir);
     if (look->shape_known) {
         fputs(", which lasts ", look->to);
-        print_span((double)usable / look->bytes_per_s, look->to);
+        print_span((double)usable / look->need.bytes_per_s, look->to);
     }
     fputc('\n', look->to);
     if (dir->free_bytes < keep)

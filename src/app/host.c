@@ -17,51 +17,15 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { FILE_BYTES = 1 << 16, CAP_IPC_LOCK_BIT = 14, CAP_SYS_NICE_BIT = 23 };
+#include "app/host_file.h"
 
-/* A whole small file as text (returned, free() it), or NULL. */
-static char *read_text(const char *root, const char *path)
+enum { CAP_IPC_LOCK_BIT = 14, CAP_SYS_NICE_BIT = 23 };
+
+static uint64_t read_count(const char *root, const char *path)
 {
-    char name[PATH_MAX];
-    char *text = NULL;
-    size_t used = 0;
-    FILE *file;
+    int64_t value = 0;
 
-    if (snprintf(name, sizeof name, "%s%s", root, path) >= (int)sizeof name)
-        return NULL;
-    file = fopen(name, "re");
-    if (!file)
-        return NULL;
-    text = malloc(FILE_BYTES);
-    if (text) {
-        used = fread(text, 1, FILE_BYTES - 1, file);
-        text[used] = '\0';
-    }
-    fclose(file);
-    return text;
-}
-
-/* The number behind "KEY:" at the start of a line. */
-static bool number_of(const char *text, const char *key, int base, uint64_t *out)
-{
-    size_t length = strlen(key);
-
-    for (const char *line = text; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
-        if (!strncmp(line, key, length) && line[length] == ':') {
-            *out = strtoull(line + length + 1, NULL, base);
-            return true;
-        }
-    }
-    return false;
-}
-
-static uint64_t read_number(const char *root, const char *path)
-{
-    char *text = read_text(root, path);
-    uint64_t value = text ? strtoull(text, NULL, 10) : 0;
-
-    free(text);
-    return value;
+    return sl_host_number(root, path, &value) && value > 0 ? (uint64_t)value : 0;
 }
 
 static int by_size(const void *a, const void *b)
@@ -85,6 +49,7 @@ static void read_huge_pages(struct sl_host *host, const char *root, uint64_t def
         return;
     while ((entry = readdir(list)) != NULL && host->page_sizes < SL_HOST_MAX_PAGE_SIZES) {
         struct sl_host_pages *pages = &host->pages[host->page_sizes];
+        uint64_t reserved;
         uint64_t kib = strncmp(entry->d_name, prefix, sizeof prefix - 1) ? 0 : strtoull(entry->d_name + sizeof prefix - 1, NULL, 10);
 
         if (kib == 0 || kib > UINT64_MAX / 1024)
@@ -92,9 +57,12 @@ static void read_huge_pages(struct sl_host *host, const char *root, uint64_t def
         pages->page_bytes = kib * 1024;
         pages->is_default = kib == default_kib;
         snprintf(path, sizeof path, "%s/%s/nr_hugepages", dir, entry->d_name);
-        pages->total = read_number(root, path);
+        pages->total = read_count(root, path);
         snprintf(path, sizeof path, "%s/%s/free_hugepages", dir, entry->d_name);
-        pages->free = read_number(root, path);
+        pages->free = read_count(root, path);
+        snprintf(path, sizeof path, "%s/%s/resv_hugepages", dir, entry->d_name);
+        reserved = read_count(root, path);
+        pages->free -= reserved < pages->free ? reserved : pages->free;
         host->page_sizes++;
     }
     closedir(list);
@@ -112,7 +80,7 @@ const struct sl_host_pages *sl_host_pages_of(const struct sl_host *host, uint64_
 /* "0-3,6" */
 static void read_cpus(struct sl_host *host, const char *root)
 {
-    char *text = read_text(root, "/sys/devices/system/cpu/online"), *at = text;
+    char *text = sl_host_text(root, "/sys/devices/system/cpu/online"), *at = text;
 
     if (!text)
         return;
@@ -130,12 +98,12 @@ static void read_cpus(struct sl_host *host, const char *root)
 
 static void read_limits(struct sl_host *host, const char *root)
 {
-    char *status = read_text(root, "/proc/self/status");
+    char *status = sl_host_text(root, "/proc/self/status");
     uint64_t capabilities = 0;
     struct rlimit limit;
 
     if (status)
-        number_of(status, "CapEff", 16, &capabilities);
+        sl_host_number_of(status, "CapEff", 16, &capabilities);
     free(status);
     host->memlock_bytes = UINT64_MAX;
     if (!(capabilities >> CAP_IPC_LOCK_BIT & 1) && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
@@ -148,14 +116,14 @@ static void read_limits(struct sl_host *host, const char *root)
 
 void sl_host_read(struct sl_host *host, const char *root)
 {
-    char *memory = read_text(root, "/proc/meminfo");
+    char *memory = sl_host_text(root, "/proc/meminfo");
     uint64_t kib, default_kib = 0;
 
     memset(host, 0, sizeof *host);
-    if (memory && number_of(memory, "MemAvailable", 10, &kib))
+    if (memory && sl_host_number_of(memory, "MemAvailable", 10, &kib))
         host->memory_available = kib * 1024;
     if (memory)
-        number_of(memory, "Hugepagesize", 10, &default_kib);
+        sl_host_number_of(memory, "Hugepagesize", 10, &default_kib);
     free(memory);
     read_huge_pages(host, root, default_kib);
     read_cpus(host, root);
@@ -178,12 +146,13 @@ static void decode_octal(char *text)
     *out = '\0';
 }
 
-static bool has_option(const char *options, const char *name)
+bool sl_host_mount_has(const struct sl_host_dir *dir, const char *option)
 {
-    size_t length = strlen(name);
+    const char *options = dir->options;
+    size_t length = strlen(option);
 
     for (const char *at = options; at; at = strchr(at, ','), at = at ? at + 1 : NULL)
-        if (!strncmp(at, name, length) && (at[length] == ',' || at[length] == '=' || !at[length]))
+        if (!strncmp(at, option, length) && (at[length] == ',' || at[length] == '=' || !at[length]))
             return true;
     return false;
 }
@@ -200,7 +169,7 @@ static bool is_below(const char *path, const char *mount)
 static void consider_mount(struct sl_host_dir *dir, const char *path, char *line)
 {
     char *field[6], *save = NULL, *tail = strstr(line, " - ");
-    char *type, *super;
+    char *type, *source, *super;
 
     if (!tail)
         return;
@@ -209,18 +178,22 @@ static void consider_mount(struct sl_host_dir *dir, const char *path, char *line
         if (!(field[i] = strtok_r(i ? NULL : line, " ", &save)))
             return;
     type = strtok_r(tail + 3, " ", &save);
-    super = type && strtok_r(NULL, " ", &save) ? strtok_r(NULL, " ", &save) : NULL;
+    source = type ? strtok_r(NULL, " ", &save) : NULL;
+    super = source ? strtok_r(NULL, " ", &save) : NULL;
     decode_octal(field[4]);
     if (!super || !is_below(path, field[4]) || strlen(field[4]) < strlen(dir->mount))
         return;
     snprintf(dir->mount, sizeof dir->mount, "%s", field[4]);
     snprintf(dir->fs, sizeof dir->fs, "%s", type);
-    dir->discard = has_option(field[5], "discard") || has_option(super, "discard");
+    snprintf(dir->device, sizeof dir->device, "%s", field[2]);
+    snprintf(dir->source, sizeof dir->source, "%s", source);
+    snprintf(dir->options, sizeof dir->options, "%s,%s", field[5], super);
+    dir->discard = sl_host_mount_has(dir, "discard");
 }
 
 static void find_mount(struct sl_host_dir *dir, const char *root, const char *path)
 {
-    char *text = read_text(root, "/proc/self/mountinfo"), *save = NULL;
+    char *text = sl_host_text(root, "/proc/self/mountinfo"), *save = NULL;
 
     for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save))
         consider_mount(dir, path, line);

@@ -14,8 +14,8 @@ enum { SL_HOST_MAX_PAGE_SIZES = 8, SL_HOST_MAX_CPUS = 1024 };
 
 struct sl_host_pages {
     uint64_t page_bytes;
-    uint64_t total; /* pages reserved for the system */
-    uint64_t free;
+    uint64_t total;  /* pages reserved for the system */
+    uint64_t free;   /* and not promised to a mapping */
     bool is_default; /* vm.nr_hugepages is about this size */
 };
 
@@ -41,8 +41,13 @@ struct sl_host_dir {
     uint64_t free_bytes; /* for this user */
     char mount[256];     /* where its file system is mounted; "" when not known */
     char fs[32];         /* "ext4" */
+    char device[24];     /* "8:3", "0:21" when no block device is directly below */
+    char source[128];    /* "/dev/sda3" */
+    char options[512];   /* of the mount, then of the file system: "rw,noatime,rw,discard" */
     bool discard;        /* mounted so that deleting a file trims at once */
 };
+
+bool sl_host_mount_has(const struct sl_host_dir *dir, const char *option); /* "data=journal", or "discard" with any value or none */
 
 void sl_host_read_dir(struct sl_host_dir *dir, const char *root, const char *path);
 

@@ -1,91 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Warnings of `sluice check` on machines that are made of files: /proc and /sys under a directory of the test's own. */
 #include <errno.h>
-#include <ftw.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/check_host.h"
 #include "app/host.h"
+#include "support/machine.h"
 #include "support/suite.h"
-
-static char root[64];
-static char disk[128]; /* a directory "on" the file system that mountinfo names */
-
-/* Writes text to root/path, with the directories above it. */
-static void put(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(const char *path, const char *format, ...)
-{
-    char name[512];
-    va_list args;
-
-    snprintf(name, sizeof name, "%s%s", root, path);
-    for (char *slash = strchr(name + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        ck_assert(mkdir(name, 0755) == 0 || errno == EEXIST);
-        *slash = '/';
-    }
-
-    FILE *file = fopen(name, "w");
-
-    ck_assert_ptr_nonnull(file);
-    va_start(args, format);
-    vfprintf(file, format, args);
-    va_end(args);
-    fclose(file);
-}
-
-static void put_mount(const char *fs, const char *options)
-{
-    put("/proc/self/mountinfo",
-        "22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n"
-        "23 22 0:5 / /proc rw - proc proc rw\n"
-        "99 22 8:2 / %s rw,noatime shared:1 - xfs /dev/old rw,discard\n"
-        "100 22 8:3 / %s rw,noatime shared:1 - %s /dev/sdb1 %s\n"
-        "101 22 8:4 / %s2 rw,noatime - vfat /dev/sdc1 rw,discard\n",
-        disk, disk, fs, options, disk);
-}
-
-static void setup(void)
-{
-    struct rlimit none = {8 << 20, 8 << 20}, no_priority = {0, 0};
-    char *real;
-
-    snprintf(root, sizeof root, "/tmp/sluice-host-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(root));
-    real = realpath(root, NULL);
-    ck_assert_ptr_nonnull(real);
-    snprintf(disk, sizeof disk, "%.100s/disk", real);
-    free(real);
-    ck_assert_int_eq(mkdir(disk, 0755), 0);
-    put("/proc/meminfo", "MemTotal:        4000000 kB\nMemAvailable:    3000000 kB\nHugepagesize:       2048 kB\n");
-    put("/proc/self/status", "Name:\tx\nCapInh:\t0000000000000000\nCapEff:\t000001ffffffffff\n");
-    put("/sys/devices/system/cpu/online", "0-1,3\n");
-    put("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "200\n");
-    put("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "150\n");
-    put_mount("ext4", "rw");
-    ck_assert_int_eq(setrlimit(RLIMIT_MEMLOCK, &none), 0); /* counts without the capability only */
-    ck_assert_int_eq(setrlimit(RLIMIT_RTPRIO, &no_priority), 0);
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
-static void teardown(void)
-{
-    nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-}
 
 /* What check says of `text` (with DISK for the directory) on the machine as it is made now. Free it. */
 static char *look(const char *text, unsigned *warnings)
@@ -96,14 +21,14 @@ static char *look(const char *text, unsigned *warnings)
     char file[2048], *out = NULL;
     size_t bytes = 0;
 
-    snprintf(file, sizeof file, "[record]\ndir = %s\n%s", disk, text);
+    snprintf(file, sizeof file, "[record]\ndir = %s\n%s", machine.disk, text);
     ck_assert_msg(sl_config_parse(&config, NULL, "F", file, strlen(file), NULL, 0, &err) == 0, "%s", err.text);
-    sl_host_read(&host, root);
+    sl_host_read(&host, machine.root);
 
     FILE *to = open_memstream(&out, &bytes);
 
     ck_assert_ptr_nonnull(to);
-    *warnings = sl_check_host(&config, &host, root, to);
+    *warnings = sl_check_host(&config, &host, machine.root, to);
     fclose(to);
     sl_config_fini(&config);
     return out;
@@ -132,18 +57,22 @@ END_TEST
 START_TEST(huge_pages_are_counted_as_the_ring_takes_them)
 {
     /* 68 slots of two pages each */
-    put("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "136\n");
+    machine_put("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "136\n");
     expect(PATTERN, 0, NULL);
-    put("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "135\n");
+    machine_put("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "135\n");
     expect(PATTERN, 1, "takes 136 huge pages of 2 MiB and 135 are free");
     expect(PATTERN, 1, "sysctl -w vm.nr_hugepages=201\n");
+    machine_put("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "136\n");
+    machine_put("/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", "6\n"); /* promised to a mapping that has not touched them */
+    expect(PATTERN, 1, "takes 136 huge pages of 2 MiB and 130 are free");
+    machine_put("/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", "1\n");
     expect(PATTERN "[ring]\nhugepages = require\n", 1, "the start will fail (ring.hugepages = require)");
     expect(PATTERN "[ring]\nhugepages = no\n", 0, NULL);
     /* pages of 32 MiB hold eight slots: nine are enough, eight are not */
-    put("/sys/kernel/mm/hugepages/hugepages-32768kB/nr_hugepages", "9\n");
-    put("/sys/kernel/mm/hugepages/hugepages-32768kB/free_hugepages", "9\n");
+    machine_put("/sys/kernel/mm/hugepages/hugepages-32768kB/nr_hugepages", "9\n");
+    machine_put("/sys/kernel/mm/hugepages/hugepages-32768kB/free_hugepages", "9\n");
     expect(PATTERN, 0, NULL);
-    put("/sys/kernel/mm/hugepages/hugepages-32768kB/free_hugepages", "8\n");
+    machine_put("/sys/kernel/mm/hugepages/hugepages-32768kB/free_hugepages", "8\n");
     expect(PATTERN, 1, "echo 10 >/sys/kernel/mm/hugepages/hugepages-32768kB/nr_hugepages");
 }
 END_TEST
@@ -152,18 +81,18 @@ START_TEST(memory_that_is_not_there)
 {
     expect(PATTERN "[ring]\nhugepages = no\ndepth = 20s\n", 1,
            "not enough memory for the ring: it takes 5017 MB and 3072 MB are available");
-    put("/proc/meminfo", "MemTotal: 1 kB\n"); /* a kernel that does not say: no warning made up */
+    machine_put("/proc/meminfo", "MemTotal: 1 kB\n"); /* a kernel that does not say: no warning made up */
     expect(PATTERN "[ring]\nhugepages = no\ndepth = 20s\n", 0, NULL);
 }
 END_TEST
 
 START_TEST(limits_without_capabilities)
 {
-    put("/proc/self/status", "CapEff:\t0000000000000000\n");
+    machine_put("/proc/self/status", "CapEff:\t0000000000000000\n");
     expect(PATTERN, 1, "the memory-lock limit is 8.4 MB and the ring takes 282 MB: its buffers cannot be registered");
     expect(PATTERN "[realtime]\nlock_memory = yes\n", 1, "the start will fail (realtime.lock_memory = yes)");
     expect(PATTERN "[realtime]\npriority = 20\n", 2, "realtime.priority = 20 is above what this user may ask for (0)");
-    put("/proc/self/status", "CapEff:\t0000000000804000\n"); /* CAP_SYS_NICE and CAP_IPC_LOCK */
+    machine_put("/proc/self/status", "CapEff:\t0000000000804000\n"); /* CAP_SYS_NICE and CAP_IPC_LOCK */
     expect(PATTERN "[realtime]\npriority = 20\n", 0, NULL);
 }
 END_TEST
@@ -179,12 +108,12 @@ END_TEST
 
 START_TEST(file_systems_and_mount_options)
 {
-    put_mount("tmpfs", "rw,size=1g");
+    machine_mount("tmpfs", "rw,size=1g");
     expect(PATTERN, 1, "record.dir is on tmpfs");
-    put_mount("btrfs", "rw,discard=async,space_cache=v2");
+    machine_mount("btrfs", "rw,discard=async,space_cache=v2");
     expect(PATTERN, 2, "chattr +C");
     expect(PATTERN, 2, "is mounted with discard");
-    put_mount("ext4", "rw,nodiscard,errors=remount-ro");
+    machine_mount("ext4", "rw,nodiscard,errors=remount-ro");
     expect(PATTERN, 0, NULL);
 }
 END_TEST
@@ -194,30 +123,31 @@ START_TEST(mount_points_are_told_apart)
     struct sl_host_dir dir;
     char spaced[160], escaped[192];
 
-    snprintf(spaced, sizeof spaced, "%s/my disk", disk);
-    snprintf(escaped, sizeof escaped, "%s/my\\040disk", disk);
+    snprintf(spaced, sizeof spaced, "%s/my disk", machine.disk);
+    snprintf(escaped, sizeof escaped, "%s/my\\040disk", machine.disk);
     ck_assert_int_eq(mkdir(spaced, 0755), 0);
-    put("/proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 8:2 / %s rw - xfs /dev/b rw\nnonsense\n3 1 8:3 /\n", escaped);
-    sl_host_read_dir(&dir, root, spaced);
+    machine_put("/proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 8:2 / %s rw - xfs /dev/b rw\nnonsense\n3 1 8:3 /\n", escaped);
+    sl_host_read_dir(&dir, machine.root, spaced);
     ck_assert_str_eq(dir.mount, spaced);
     ck_assert_str_eq(dir.fs, "xfs");
     ck_assert(!dir.error && dir.writable && !dir.discard);
-    sl_host_read_dir(&dir, root, disk);
+    sl_host_read_dir(&dir, machine.root, machine.disk);
     ck_assert_str_eq(dir.fs, "ext4");
     /* a mount point that only begins like the path is another place */
-    put("/proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 8:2 / %.*s rw - xfs /dev/b rw\n", (int)strlen(disk) - 1, disk);
-    sl_host_read_dir(&dir, root, disk);
+    machine_put("/proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 8:2 / %.*s rw - xfs /dev/b rw\n",
+                (int)strlen(machine.disk) - 1, machine.disk);
+    sl_host_read_dir(&dir, machine.root, machine.disk);
     ck_assert_str_eq(dir.fs, "ext4");
 }
 END_TEST
 
 START_TEST(directories_that_are_missing_or_none)
 {
-    ck_assert_int_eq(rmdir(disk), 0);
+    ck_assert_int_eq(rmdir(machine.disk), 0);
     expect(PATTERN, 1, ": No such file or directory; make it: mkdir -p");
-    put("/disk", "x");
+    machine_put("/disk", "x");
     expect(PATTERN, 1, ": Not a directory");
-    ck_assert_int_eq(access(disk, F_OK), 0);
+    ck_assert_int_eq(access(machine.disk, F_OK), 0);
 }
 END_TEST
 
@@ -242,7 +172,7 @@ START_TEST(devices_and_rings)
     expect(text, 1, NULL);
     snprintf(text, sizeof text, "%sfps = auto\n", v4l2);
     expect(text, 1, "note: format, size or rate is the device's: no rates are worked out\n");
-    snprintf(text, sizeof text, "keep_free = 0\n[sensor]\ndevice = %.100s/proc/meminfo\n", root);
+    snprintf(text, sizeof text, "keep_free = 0\n[sensor]\ndevice = %.100s/proc/meminfo\n", machine.root);
     expect(text, 1, "is not a device");
 }
 END_TEST
@@ -262,8 +192,8 @@ START_TEST(triggers_and_faults)
 {
     char text[256];
 
-    snprintf(text, sizeof text, "prerecord = 1s\ntrigger = %.100s/proc/meminfo\n" PATTERN, root);
-    put("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "400\n");
+    snprintf(text, sizeof text, "prerecord = 1s\ntrigger = %.100s/proc/meminfo\n" PATTERN, machine.root);
+    machine_put("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "400\n");
     expect(text, 1, "/proc/meminfo is there and is no FIFO");
     expect(PATTERN "[fault]\nsensor = gap@1\n", 1, "[fault] is on: frames will be lost on purpose");
 }
@@ -276,9 +206,9 @@ START_TEST(a_machine_that_tells_nothing)
 
     sl_host_read(&host, "/no/such/root");
     ck_assert(!host.memory_available && !host.page_sizes && !host.cpus_known && !host.rt_priority);
-    put("/sys/devices/system/cpu/online", "garbage");
-    put("/sys/kernel/mm/hugepages/hugepages-xkB/nr_hugepages", "1");
-    sl_host_read(&host, root);
+    machine_put("/sys/devices/system/cpu/online", "garbage");
+    machine_put("/sys/kernel/mm/hugepages/hugepages-xkB/nr_hugepages", "1");
+    sl_host_read(&host, machine.root);
     ck_assert(!host.cpus_known && host.page_sizes == 1);
 }
 END_TEST
@@ -288,7 +218,7 @@ int main(void)
     Suite *suite = suite_create("app/check_host");
     TCase *tc = tcase_create("check");
 
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, machine_init, machine_fini);
     tcase_add_test(tc, a_good_machine_has_no_warnings);
     tcase_add_test(tc, huge_pages_are_counted_as_the_ring_takes_them);
     tcase_add_test(tc, memory_that_is_not_there);
