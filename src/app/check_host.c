@@ -132,7 +132,7 @@ static void look_at_driver_ring(struct look *look)
 static void ask_for_huge_pages(struct look *look)
 {
     const struct sl_host_pages *pages = sl_host_pages_of(look->host, PAGE_32M);
-    const char *cost = look->config->ring.hugepages == SL_HUGEPAGES_REQUIRE
+    const char *cost = look->config->ring.hugepages == SL_HUGEPAGES_REQUIRE && !sl_host_transparent(look->host)
                            ? "the start will fail (ring.hugepages = require)"
                            : "transparent ones are tried, which the kernel may not have either";
 

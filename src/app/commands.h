@@ -13,6 +13,7 @@ enum sl_exit {
 
 int sl_cmd_run(int argc, char **argv);
 int sl_cmd_check(int argc, char **argv);
+int sl_cmd_doctor(int argc, char **argv);
 int sl_cmd_probe(int argc, char **argv);
 int sl_cmd_show(int argc, char **argv);
 int sl_cmd_verify(int argc, char **argv);

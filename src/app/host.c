@@ -69,6 +69,26 @@ static void read_huge_pages(struct sl_host *host, const char *root, uint64_t def
     qsort(host->pages, host->page_sizes, sizeof *host->pages, by_size);
 }
 
+/* "always [madvise] never" */
+static void read_transparent(struct sl_host *host, const char *root)
+{
+    char text[64], *open, *close;
+
+    if (!sl_host_word(root, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text))
+        return;
+    open = strchr(text, '[');
+    close = open ? strchr(open, ']') : NULL;
+    if (!close)
+        return;
+    *close = '\0';
+    snprintf(host->transparent, sizeof host->transparent, "%.15s", open + 1);
+}
+
+bool sl_host_transparent(const struct sl_host *host)
+{
+    return host->transparent[0] != '\0';
+}
+
 const struct sl_host_pages *sl_host_pages_of(const struct sl_host *host, uint64_t page_bytes)
 {
     for (unsigned i = 0; i < host->page_sizes; i++)
@@ -126,6 +146,7 @@ void sl_host_read(struct sl_host *host, const char *root)
         sl_host_number_of(memory, "Hugepagesize", 10, &default_kib);
     free(memory);
     read_huge_pages(host, root, default_kib);
+    read_transparent(host, root);
     read_cpus(host, root);
     read_limits(host, root);
 }

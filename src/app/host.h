@@ -25,6 +25,7 @@ struct sl_host {
     unsigned rt_priority;      /* the highest SCHED_FIFO priority this process may ask for; 0: none */
     unsigned page_sizes;
     struct sl_host_pages pages[SL_HOST_MAX_PAGE_SIZES]; /* huge ones, smallest first */
+    char transparent[16];                               /* "always", "madvise", "never"; "": the kernel has none */
     bool cpus_known;
     bool online[SL_HOST_MAX_CPUS];
     char online_text[128]; /* "0-3" */
@@ -32,6 +33,9 @@ struct sl_host {
 
 void sl_host_read(struct sl_host *host, const char *root);
 
+/* Can memory be had in transparent huge pages, as far as the kernel finds them? "never" does not stop that: the ring asks for them by
+ * MADV_COLLAPSE, which looks at memory alone (seen on Linux 6.1, 6.12 and 6.18). */
+bool sl_host_transparent(const struct sl_host *host);
 /* NULL when the kernel has no huge pages of this size. */
 const struct sl_host_pages *sl_host_pages_of(const struct sl_host *host, uint64_t page_bytes);
 

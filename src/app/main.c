@@ -16,6 +16,7 @@ static const struct command commands[] = {
     {"run", sl_cmd_run, "record a sensor as a config file says"},
     {"check", sl_cmd_check, "check config files; print every value with its origin, and warnings"},
     {"probe", sl_cmd_probe, "what video devices offer; a config file for one"},
+    {"doctor", sl_cmd_doctor, "what on this machine costs frames, and the command that cures it"},
     {"show", sl_cmd_show, "what a recording holds"},
     {"verify", sl_cmd_verify, "read recordings whole; check structure, checksums and books"},
     {"repair", sl_cmd_repair, "make a torn recording whole again"},

@@ -67,6 +67,8 @@ START_TEST(huge_pages_are_counted_as_the_ring_takes_them)
     expect(PATTERN, 1, "takes 136 huge pages of 2 MiB and 130 are free");
     machine_put("/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", "1\n");
     expect(PATTERN "[ring]\nhugepages = require\n", 1, "the start will fail (ring.hugepages = require)");
+    machine_put("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n"); /* these count, too, and "never" stops nobody */
+    expect(PATTERN "[ring]\nhugepages = require\n", 1, "transparent ones are tried, which the kernel may not have either");
     expect(PATTERN "[ring]\nhugepages = no\n", 0, NULL);
     /* pages of 32 MiB hold eight slots: nine are enough, eight are not */
     machine_put("/sys/kernel/mm/hugepages/hugepages-32768kB/nr_hugepages", "9\n");

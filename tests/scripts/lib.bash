@@ -41,6 +41,9 @@ END
 # field SUMMARY JQ-PATH
 field() { jq -r "$2" "$1"; }
 
+# json_holds FILE FILTER: the file is one JSON text, of which the filter is true.
+json_holds() { jq -es "length == 1 and (.[0] | $2)" "$1" >/dev/null; }
+
 # equal A B
 equal() { [ "$1" = "$2" ]; }
 
