@@ -44,7 +44,7 @@ machine_facts() {
     printf -- '- command: perf/%s.sh%s\n' "$name" "${arguments:+ $arguments}"
     printf -- '- machine: %s, %s CPUs, %s MB memory, Linux %s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" \
         "$(awk '/^MemTotal/ { print int($2 / 1000) }' /proc/meminfo)" "$(uname -r)"
-    printf -- '- disk: %s\n' "$(findmnt -rno SOURCE,FSTYPE,OPTIONS --target "$work")"
+    printf -- '- disk: %s\n' "$(findmnt -rno SOURCE,FSTYPE,OPTIONS --target "$work" | tail -n 1)"
     printf -- '- huge pages: %s of %s kB; transparent: %s\n' "$(awk '/^HugePages_Total/ { print $2 }' /proc/meminfo)" \
         "$(awk '/^Hugepagesize/ { print $2 }' /proc/meminfo)" "$(cat /sys/kernel/mm/transparent_hugepage/enabled)"
     "$sluice" --version | sed 's/^/- /'

@@ -62,7 +62,8 @@ record_config() {
         [ring.depth]=1s [record.dir]=$dir [record.checksum]=none [realtime.priority]=10
     )
     for line in "$@"; do value[${line%%=*}]=${line#*=}; done
-    for section in sensor ring record realtime; do
+    for section in sensor ring record realtime fault; do
+        [[ " ${!value[*]}" == *" $section."* ]] || continue
         echo "[$section]"
         for key in "${!value[@]}"; do
             if [[ $key == "$section".* ]]; then echo "${key#*.} = ${value[$key]}"; fi
