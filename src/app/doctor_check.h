@@ -65,7 +65,7 @@ struct sl_doctor_repair {
 struct sl_doctor_check {
     const char *name;
     const char *theme;
-    void (*look)(const struct sl_doctor *doctor, struct sl_doctor_finding *finding);
+    void (*look)(const struct sl_doctor *doctor, struct sl_doctor_finding *finding); /* which is all zero: ok, and no words */
     /* NULL: not by us. Called when the state is worse than a note; changes only what a command undoes and what a restart forgets. */
     void (*fix)(const struct sl_doctor *doctor, struct sl_doctor_repair *repair);
 };

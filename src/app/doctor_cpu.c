@@ -50,7 +50,6 @@ void sl_doctor_governor(const struct sl_doctor *doctor, struct sl_doctor_finding
         sl_doctor_found(finding, SL_DOCTOR_UNKNOWN, "no cpufreq: this kernel does not change the cores' frequency");
         return;
     }
-    sl_doctor_found(finding, SL_DOCTOR_OK, "%s", "");
     for (unsigned i = 0; i < count; i++) {
         if (!sl_host_word(doctor->root, policy_path(path, policy[i], "scaling_governor"), governor, sizeof governor))
             continue;
@@ -214,7 +213,6 @@ static void look_at_firmware(const struct sl_doctor *doctor, struct sl_doctor_fi
 
 void sl_doctor_throttling(const struct sl_doctor *doctor, struct sl_doctor_finding *finding)
 {
-    sl_doctor_found(finding, SL_DOCTOR_OK, "%s", "");
     look_at_caps(doctor, finding);
     look_at_cooling(doctor, finding);
     look_at_firmware(doctor, finding);

@@ -76,7 +76,7 @@ void sl_doctor_mount(const struct sl_doctor *doctor, struct sl_doctor_finding *f
                       finding->cure[0] ? "; " : "", costly[i].instead, dir->mount,
                       !strcmp(costly[i].option, "discard") ? "; systemctl enable --now fstrim.timer" : "");
     }
-    if (!strcmp(costly[0].option, "discard") && sl_host_mount_has(dir, "discard"))
+    if (sl_host_mount_has(dir, "discard"))
         sl_doctor_add(finding->why, sizeof finding->why, "; a second is %.0f frames", doctor->need.frames_per_s);
 }
 

@@ -47,7 +47,6 @@ void sl_doctor_links(const struct sl_doctor *doctor, struct sl_doctor_finding *f
     unsigned count = sl_host_list(doctor->root, net, "", &name), shown = 0;
     double fastest = 0;
 
-    sl_doctor_found(finding, SL_DOCTOR_OK, "%s", "");
     for (unsigned i = 0; i < count; i++) {
         int64_t type = 0, speed = 0, mtu = 0;
         char state[32];

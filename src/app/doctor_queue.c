@@ -99,7 +99,6 @@ void sl_doctor_scheduler(const struct sl_doctor *doctor, struct sl_doctor_findin
 
     if (!find_disks(doctor, &disks, finding))
         return;
-    sl_doctor_found(finding, SL_DOCTOR_OK, "%s", "");
     for (unsigned i = 0; i < disks.count; i++) {
         if (!scheduler_of(doctor, disks.name[i], word, sizeof word))
             continue;
