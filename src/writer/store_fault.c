@@ -172,11 +172,16 @@ static int64_t stall_end_ns(const struct fault_store *f, int64_t now_ns)
     int64_t end_ns = now_ns;
 
     for (unsigned i = 0; i < f->faults && f->place->frames > 0; i++) {
-        int64_t start = f->place->first_ns + (int64_t)f->fault[i].at;
+        const struct sl_store_fault *fault = &f->fault[i];
+        uint64_t since_ns = (uint64_t)(now_ns - f->place->first_ns);
 
-        if (f->fault[i].kind == SL_STORE_FAULT_STALL && now_ns >= start && now_ns - start < (int64_t)f->fault[i].count &&
-            start + (int64_t)f->fault[i].count > end_ns)
-            end_ns = start + (int64_t)f->fault[i].count;
+        if (fault->kind != SL_STORE_FAULT_STALL || since_ns < fault->at || since_ns - fault->at >= fault->count)
+            continue;
+        uint64_t left_ns = fault->count - (since_ns - fault->at);
+        int64_t stall_ns = left_ns < (uint64_t)(INT64_MAX - now_ns) ? now_ns + (int64_t)left_ns : INT64_MAX;
+
+        if (stall_ns > end_ns)
+            end_ns = stall_ns;
     }
     return end_ns;
 }
