@@ -251,7 +251,7 @@ static int open_recorder(struct sl_pipeline *p, const struct sl_config *config, 
     struct sl_recorder_deps deps = {
         .clock = p->clock, .format = &info->format, .memory = p->memory, .sink = p->record_sink, .events = &p->recorder_events};
 
-    return sl_recorder_open(&p->recorder, &cfg, &deps, err);
+    return sl_recorder_open_with(&p->recorder, &cfg, &deps, p->fakes, err);
 }
 
 static int open_parts(struct sl_pipeline *p, const struct sl_pipeline_cfg *cfg, struct sl_error *err)
@@ -277,8 +277,12 @@ static int open_parts(struct sl_pipeline *p, const struct sl_pipeline_cfg *cfg, 
 
 int sl_pipeline_open(struct sl_pipeline *p, const struct sl_pipeline_cfg *cfg, struct sl_error *err)
 {
-    *p = (struct sl_pipeline){
-        .clock = cfg->clock, .before = cfg->before, .consumer = cfg->consumer, .consumers = cfg->consumers, .left = cfg->left};
+    *p = (struct sl_pipeline){.clock = cfg->clock,
+                              .before = cfg->before,
+                              .consumer = cfg->consumer,
+                              .consumers = cfg->consumers,
+                              .left = cfg->left,
+                              .fakes = cfg->fakes};
     int rc = open_parts(p, cfg, err);
     enum sl_pipeline_part failed = rc < 0 ? p->failed : SL_PART_NONE;
 

@@ -10,6 +10,7 @@
 #include "capture/script.h"
 #include "core/agent.h"
 #include "dma/fanout.h"
+#include "writer/recorder_fakes.h"
 #include "writer/writer.h"
 
 /*
@@ -41,6 +42,7 @@ struct sl_pipeline {
     struct sl_runner *consumer_runner[SL_MAX_CONSUMERS];
     uint32_t admitted; /* a bit for each consumer that gets frames */
     struct sl_left_rings *left;
+    const struct sl_recorder_fakes *fakes;
     struct sl_capture_place place; /* once it is suspended */
     bool suspended;
     unsigned ring_frames;    /* what the recorder may hold: the stall that costs nothing */
@@ -64,7 +66,8 @@ struct sl_pipeline_cfg {
     const struct sl_account *before;    /* of the openings so far; NULL: this is the first. Both borrowed until close */
     const struct sl_consumer *consumer; /* array of `consumers`, SL_MAX_CONSUMERS at most, borrowed until close; the same in each opening */
     unsigned consumers;
-    struct sl_left_rings *left; /* of the run; needed where there are consumers */
+    struct sl_left_rings *left;            /* of the run; needed where there are consumers */
+    const struct sl_recorder_fakes *fakes; /* a disk that is none, for tests; NULL: the real one */
 };
 
 /* Opens every stage; nothing moves yet. On failure only `failed` is set. */

@@ -4,16 +4,8 @@
 
 /* What the recorder's files have of each other. Recorder agent, where nothing else is said. */
 
+#include "writer/recorder_fakes.h"
 #include "writer/recorder_state.h"
-
-/* What a test puts in the place of the outside world; NULL members: the real thing. */
-struct sl_recorder_fakes {
-    void *self;
-    int (*open_store)(void *self, struct sl_store **out, struct sl_wake *wake);
-    const struct sl_space *space;
-};
-int sl_recorder_open_with(struct sl_recorder **out, const struct sl_recorder_cfg *cfg, const struct sl_recorder_deps *deps,
-                          const struct sl_recorder_fakes *fakes, struct sl_error *err);
 
 /* recorder_path.c, control thread: finds the way to the disk, opens the store and the bounce memory. */
 int sl_recorder_find_path(struct sl_recorder *r, const struct sl_recorder_fakes *fakes, struct sl_error *err);

@@ -22,7 +22,7 @@ foreign=(
     '<isa-l(\.h|/[a-z_]*\.h)>|<crc\.h>' 'src/core/crc\.c'
     '<png\.h>' 'src/app/png\.c'
     '<openssl/[a-z0-9_]*\.h>' 'src/app/digest\.c'
-    '<jansson\.h>' '(src/app/[a-z0-9_]*\.[ch]|tests/component/app_[a-z0-9_]*_test\.c|tests/support/run_rig\.[ch])'
+    '<jansson\.h>' '(src/app/[a-z0-9_]*\.[ch]|tests/(component|torture)/app_[a-z0-9_]*_test\.c|tests/support/run_rig\.[ch])'
     '<check\.h>' 'tests/.*'
 )
 max_source=800 max_header=140 max_function=80

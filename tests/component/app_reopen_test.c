@@ -4,7 +4,6 @@
  * so that an outage costs what it lasts; its strip has the number of the frame on the run's grid, which verify compares.
  */
 #include <check.h>
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "app/commands.h"
+#include "support/holds.h"
 #include "support/run_rig.h"
 #include "support/scratch.h"
 #include "support/suite.h"
@@ -118,43 +118,15 @@ static void teardown(void)
 
 /* --- many outages in one run --------------------------------------------------------------------------------------------- */
 
-struct sample {
-    unsigned fds;
-    long kib;
-};
-
 static atomic_bool g_stop;
-static struct sample g_early, g_late; /* the most that was seen in the first seconds, and after them */
-
-static struct sample take_sample(void)
-{
-    struct sample sample = {0};
-    DIR *dir = opendir("/proc/self/fd");
-    FILE *file_of = fopen("/proc/self/statm", "r");
-    long pages = 0;
-
-    while (dir && readdir(dir))
-        sample.fds++;
-    if (file_of && fscanf(file_of, "%*d %ld", &pages) != 1)
-        pages = 0;
-    sample.kib = pages * (sysconf(_SC_PAGESIZE) / 1024);
-    if (dir)
-        closedir(dir);
-    if (file_of)
-        fclose(file_of);
-    return sample;
-}
+static struct holds g_early, g_late; /* the most that was seen in the first seconds, and after them */
 
 static void *watch_process(void *unused)
 {
     for (unsigned i = 0; !atomic_load(&g_stop); i++) {
-        struct sample sample = take_sample();
-        struct sample *most = i < 1000 ? &g_early : &g_late;
+        struct holds now = holds_now();
 
-        if (sample.fds > most->fds)
-            most->fds = sample.fds;
-        if (sample.kib > most->kib)
-            most->kib = sample.kib;
+        holds_most(i < 1000 ? &g_early : &g_late, &now);
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
     return unused;
@@ -175,7 +147,7 @@ static void print_recovery(void)
         seconds[i] = json_number_value(run_at(run_line("gap", i), "seconds"));
     qsort(seconds, UNPLUGS, sizeof *seconds, by_size);
     printf("100 ms unplugged, streaming after: p50 %.0f ms, max %.0f ms; descriptors %u, %u; memory %ld, %ld KiB\n",
-           seconds[UNPLUGS / 2] * 1e3, seconds[UNPLUGS - 1] * 1e3, g_early.fds, g_late.fds, g_early.kib, g_late.kib);
+           seconds[UNPLUGS / 2] * 1e3, seconds[UNPLUGS - 1] * 1e3, g_early.fds, g_late.fds, g_early.present_kib, g_late.present_kib);
 }
 
 START_TEST(twenty_unplugs_are_twenty_gaps)
@@ -199,7 +171,7 @@ START_TEST(twenty_unplugs_are_twenty_gaps)
     print_recovery();
     ck_assert_uint_le(g_late.fds, g_early.fds + 2); /* a file may be open in one moment and not in the other; a leak is one an outage */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* these keep what was freed; the first looks for leaks itself */
-    ck_assert_int_le(g_late.kib, g_early.kib + 4096);
+    ck_assert_int_le(g_late.present_kib, g_early.present_kib + 4096);
 #endif
     verify_files();
 }
