@@ -93,7 +93,7 @@ static int pattern_begin(struct sl_source *source, int64_t now_ns, struct sl_err
     ps->t0_ns = ps->goes_on ? ps->first_due_ns - sl_frame_time_ns(source->info.format.fps, ps->first_frame) : now_ns;
     set_next(ps, ps->first_frame);
     if (ps->goes_on)
-        skip_until(ps, now_ns);
+        skip_until(ps, now_ns + SL_NS_PER_US); /* the run has booked what was due by now, and rounds it in another way */
     return 0;
 }
 

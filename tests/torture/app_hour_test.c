@@ -129,8 +129,9 @@ static int see_frame(void *context, const struct sl_frame_record *record, const 
     struct sl_strip strip;
     uint64_t bad_byte;
 
-    ck_assert_msg(sl_pattern_check(format, payload, format->frame_bytes, &strip, &bad_byte) == 0 && strip.number == record->number,
-                  "%s: frame %lu shows another picture", reading->path, (unsigned long)record->number);
+    ck_assert_int_eq(sl_pattern_check(format, payload, format->frame_bytes, &strip, &bad_byte), 0);
+    ck_assert_msg(strip.number == record->number, "%s: frame %lu shows the number %lu", reading->path, (unsigned long)record->number,
+                  (unsigned long)strip.number);
     ck_assert(sl_books_balanced(&record->books));
     ck_assert_uint_lt(record->number, HOUR);
     ck_assert_msg(g.fate[record->number] != RECORDED, "%s: frame %lu is there twice", reading->path, (unsigned long)record->number);
