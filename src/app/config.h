@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/option.h"
 #include "dma/dma.h"
+#include "writer/store_fault.h"
 #include "writer/writer.h"
 
 /*

@@ -19,6 +19,7 @@
 #include "core/wake.h"
 #include "dma/dma.h"
 #include "writer/place.h"
+#include "writer/store_fault.h"
 #include "writer/writer.h"
 
 #define SL_STORE_NO_REGION UINT32_MAX

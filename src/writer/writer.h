@@ -23,22 +23,6 @@ enum sl_checksum { SL_CHECKSUM_AUTO, SL_CHECKSUM_CRC32, SL_CHECKSUM_NONE };
 enum sl_sync { SL_SYNC_INTERVAL, SL_SYNC_SEGMENT, SL_SYNC_NONE };
 enum sl_when_full { SL_WHEN_FULL_STOP, SL_WHEN_FULL_OVERWRITE_OLDEST };
 
-/* A scripted fault of the store, from [fault] store=…. `at` is a frame write (counted from 0), for a stall a time. */
-enum sl_store_fault_kind {
-    SL_STORE_FAULT_STALL,
-    SL_STORE_FAULT_EIO,
-    SL_STORE_FAULT_ENOSPC,
-    SL_STORE_FAULT_SHORT,
-    SL_STORE_FAULT_LATE,
-    SL_STORE_FAULT_EAGAIN,
-    SL_STORE_FAULT_JITTER
-};
-struct sl_store_fault {
-    enum sl_store_fault_kind kind;
-    uint64_t at;    /* frame write number; stall: ns after the first frame write; jitter: seed */
-    uint64_t count; /* how many writes; stall, late: how long, ns; jitter: the mean, ns */
-};
-
 struct sl_recorder_cfg {
     const char *dir;
     const char *name;        /* files are NAME-YYYYMMDDTHHMMSSZ-NNNN.mkv */
@@ -51,10 +35,10 @@ struct sl_recorder_cfg {
     int64_t sync_interval_ns;
     enum sl_when_full when_full;
     uint64_t keep_free_bytes;
-    int64_t prerecord_ns; /* > 0: nothing is recorded until sl_recorder_trigger */
-    bool buffered;        /* do not even try O_DIRECT */
-    bool no_register;     /* do not register buffers */
-    const struct sl_store_fault *fault;
+    int64_t prerecord_ns;               /* > 0: nothing is recorded until sl_recorder_trigger */
+    bool buffered;                      /* do not even try O_DIRECT */
+    bool no_register;                   /* do not register buffers */
+    const struct sl_store_fault *fault; /* writer/store_fault.h */
     unsigned faults;
     const struct sl_recorder_place *before; /* the recording goes on from here (writer/place.h); NULL: it begins. Borrowed in open */
 };

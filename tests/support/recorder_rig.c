@@ -264,6 +264,15 @@ unsigned rec_events(const struct rec_rig *rig, enum sl_event_kind kind)
     return count;
 }
 
+unsigned rec_events_of(const struct rec_rig *rig, enum sl_event_kind kind, uint64_t segment)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < rec_events(rig, kind); i++)
+        count += rec_event(rig, kind, i)->first == segment;
+    return count;
+}
+
 const struct sl_event *rec_event(const struct rec_rig *rig, enum sl_event_kind kind, unsigned index)
 {
     for (unsigned i = 0; i < rig->event_count; i++)

@@ -9,6 +9,7 @@
 #include "dma/fanout.h"
 #include "support/memory_store.h"
 #include "writer/recorder.h"
+#include "writer/store_fault.h"
 #include "writer/writer.h"
 
 /*
@@ -66,7 +67,8 @@ int rec_drain(struct rec_rig *rig, bool hurry);
 uint64_t rec_count(const struct rec_rig *rig, enum sl_recorder_counter which);
 /* The run's books as the application puts them together. */
 void rec_books(const struct rec_rig *rig, struct sl_books *books);
-unsigned rec_events(const struct rec_rig *rig, enum sl_event_kind kind); /* how many so far */
+unsigned rec_events(const struct rec_rig *rig, enum sl_event_kind kind);                      /* how many so far */
+unsigned rec_events_of(const struct rec_rig *rig, enum sl_event_kind kind, uint64_t segment); /* of this segment */
 const struct sl_event *rec_event(const struct rec_rig *rig, enum sl_event_kind kind, unsigned index);
 uint64_t rec_lost_in_events(const struct rec_rig *rig, enum sl_loss cause);
 
