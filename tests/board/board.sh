@@ -82,7 +82,7 @@ header() {
     echo "${value:-$3}"
 }
 
-# Prints the files of the tests that were asked for.
+# Prints the files of the tests that were asked for; without any, all but those that run alone.
 chosen() {
     local file name vivid want match
     for file in "$here"/[0-9]*.test; do
@@ -90,7 +90,7 @@ chosen() {
         vivid=$(header "$file" vivid none)
         [[ $vivid == none || ,$allocators, == *,$vivid,* ]] || continue
         match=no
-        ((${#wanted[@]})) || match=yes
+        ((${#wanted[@]})) || [[ $(header "$file" alone no) == yes ]] || match=yes
         for want in ${wanted[@]+"${wanted[@]}"}; do [[ $name == *$want* ]] && match=yes; done
         [[ $match == yes ]] && echo "$file"
     done
