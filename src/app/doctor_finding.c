@@ -58,17 +58,6 @@ void sl_doctor_failed(struct sl_doctor_repair *repair, const char *format, ...)
     va_end(args);
 }
 
-/* Files that show every choice have the one in force in brackets: "always [madvise] never". In place. */
-static void keep_choice(char *value)
-{
-    char *open = strchr(value, '['), *close = open ? strchr(open, ']') : NULL;
-
-    if (!close)
-        return;
-    *close = '\0';
-    memmove(value, open + 1, (size_t)(close - open));
-}
-
 int sl_doctor_set(const struct sl_doctor *doctor, struct sl_doctor_repair *repair, const char *path, const char *value)
 {
     char before[160], name[PATH_MAX];
@@ -80,7 +69,7 @@ int sl_doctor_set(const struct sl_doctor *doctor, struct sl_doctor_repair *repai
         sl_doctor_failed(repair, "%s cannot be read", path);
         return -EIO;
     }
-    keep_choice(before);
+    (void)sl_host_choice(before);
     rc = doctor->ops->write(doctor->ops->self, name, value);
     if (rc < 0) {
         sl_doctor_failed(repair, "%s: writing %s: %s%s", path, value, strerror(-rc),

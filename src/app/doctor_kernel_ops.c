@@ -10,16 +10,23 @@
 #include "app/doctor_check.h"
 #include "writer/direct_io.h"
 
+/* errno belongs to a call that failed, not to one that wrote too little. */
+static int written(ssize_t got, size_t bytes)
+{
+    if (got < 0)
+        return -errno;
+    return (size_t)got == bytes ? 0 : -EIO;
+}
+
 static int kernel_write(void *self, const char *path, const char *text)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC), rc = 0;
+    int fd = open(path, O_WRONLY | O_CLOEXEC), rc;
     size_t bytes = strlen(text);
 
     (void)self;
     if (fd < 0)
         return -errno;
-    if (write(fd, text, bytes) != (ssize_t)bytes)
-        rc = errno ? -errno : -EIO;
+    rc = written(write(fd, text, bytes), bytes);
     close(fd);
     return rc;
 }
@@ -43,8 +50,9 @@ static int kernel_direct_io(void *self, const char *dir, uint32_t *memory_bytes,
     (void)sl_direct_io_alignment(fd, memory_bytes, offset_bytes);
     if (posix_memalign(&page, SL_PAGE_BYTES, SL_PAGE_BYTES) == 0) {
         memset(page, 0, SL_PAGE_BYTES);
-        if (pwrite(fd, page, SL_PAGE_BYTES, 0) != SL_PAGE_BYTES)
-            rc = errno ? -errno : -EIO;
+        rc = written(pwrite(fd, page, SL_PAGE_BYTES, 0), SL_PAGE_BYTES);
+    } else {
+        rc = -ENOMEM;
     }
     free(page);
     close(fd);

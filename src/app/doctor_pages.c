@@ -210,9 +210,8 @@ static bool reserve(const struct sl_doctor *doctor, const struct sl_host_pages *
     }
     sl_doctor_failed(repair, "the kernel gave %" PRIu64 " of %" PRIu64 " pages of %s and the ring cannot use fewer: given back",
                      now ? now->total : 0, target, size);
-    repair->steps--;
     if (sl_doctor_set(doctor, repair, path, before) == 0)
-        repair->steps--;
+        repair->steps -= 2; /* nothing is changed any more; otherwise the first one stands, and its undo */
     return false;
 }
 

@@ -72,18 +72,14 @@ static const char *queue_path(char *path, const char *disk, const char *file)
 
 /* -- Scheduler ------------------------------------------------------------------------------------------------------------ */
 
-/* "none [mq-deadline] kyber bfq": the word in brackets. */
+/* "none [mq-deadline] kyber bfq", or one name without brackets. */
 static bool scheduler_of(const struct sl_doctor *doctor, const char *disk, char *word, size_t bytes)
 {
-    char path[PATH_BYTES], text[160], *open, *close;
+    char path[PATH_BYTES];
 
-    if (!sl_host_word(doctor->root, queue_path(path, disk, "scheduler"), text, sizeof text))
+    if (!sl_host_word(doctor->root, queue_path(path, disk, "scheduler"), word, bytes))
         return false;
-    open = strchr(text, '[');
-    close = open ? strchr(open, ']') : NULL;
-    if (close)
-        *close = '\0';
-    snprintf(word, bytes, "%.*s", (int)bytes - 1, close ? open + 1 : text);
+    (void)sl_host_choice(word);
     return true;
 }
 
@@ -95,7 +91,7 @@ static bool fair_and_slow(const char *scheduler)
 void sl_doctor_scheduler(const struct sl_doctor *doctor, struct sl_doctor_finding *finding)
 {
     struct disks disks;
-    char word[64];
+    char word[160];
 
     if (!find_disks(doctor, &disks, finding))
         return;
@@ -122,7 +118,7 @@ void sl_doctor_scheduler(const struct sl_doctor *doctor, struct sl_doctor_findin
 void sl_doctor_fix_scheduler(const struct sl_doctor *doctor, struct sl_doctor_repair *repair)
 {
     struct disks disks;
-    char path[PATH_BYTES], word[64];
+    char path[PATH_BYTES], word[160];
 
     (void)find_disks(doctor, &disks, NULL);
     for (unsigned i = 0; i < disks.count; i++) {
@@ -138,7 +134,7 @@ void sl_doctor_fix_scheduler(const struct sl_doctor *doctor, struct sl_doctor_re
 void sl_doctor_write_cache(const struct sl_doctor *doctor, struct sl_doctor_finding *finding)
 {
     struct disks disks;
-    char path[PATH_BYTES], word[64];
+    char path[PATH_BYTES], word[160];
     bool volatile_cache = false;
 
     if (!find_disks(doctor, &disks, finding))

@@ -69,19 +69,12 @@ static void read_huge_pages(struct sl_host *host, const char *root, uint64_t def
     qsort(host->pages, host->page_sizes, sizeof *host->pages, by_size);
 }
 
-/* "always [madvise] never" */
 static void read_transparent(struct sl_host *host, const char *root)
 {
-    char text[64], *open, *close;
+    char text[64];
 
-    if (!sl_host_word(root, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text))
-        return;
-    open = strchr(text, '[');
-    close = open ? strchr(open, ']') : NULL;
-    if (!close)
-        return;
-    *close = '\0';
-    snprintf(host->transparent, sizeof host->transparent, "%.15s", open + 1);
+    if (sl_host_word(root, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text) && sl_host_choice(text))
+        snprintf(host->transparent, sizeof host->transparent, "%.15s", text);
 }
 
 bool sl_host_transparent(const struct sl_host *host)

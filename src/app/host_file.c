@@ -58,6 +58,17 @@ bool sl_host_number(const char *root, const char *path, int64_t *out)
     return good;
 }
 
+bool sl_host_choice(char *text)
+{
+    char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
+
+    if (!close)
+        return false;
+    *close = '\0';
+    memmove(text, open + 1, (size_t)(close - open));
+    return true;
+}
+
 bool sl_host_number_of(const char *text, const char *key, int base, uint64_t *out)
 {
     size_t length = strlen(key);

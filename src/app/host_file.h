@@ -14,6 +14,9 @@ char *sl_host_text(const char *root, const char *path);
 bool sl_host_word(const char *root, const char *path, char *word, size_t bytes);
 /* The decimal number it begins with; *out is written only then. */
 bool sl_host_number(const char *root, const char *path, int64_t *out);
+/* Where a file shows every choice, "always [madvise] never", leaves the one in brackets, in place. False: none is, the text is as it was.
+ */
+bool sl_host_choice(char *text);
 /* The number behind "KEY:" at the start of a line of `text`, which may be NULL. */
 bool sl_host_number_of(const char *text, const char *key, int base, uint64_t *out);
 

@@ -148,6 +148,22 @@ START_TEST(a_kernel_that_gives_none)
 }
 END_TEST
 
+START_TEST(what_cannot_be_given_back_is_told)
+{
+    const struct sl_doctor_result *result;
+
+    pages_2m(0, 0);
+    doctor_rig.most_2m = 100;
+    doctor_rig.refuse = -EIO;
+    doctor_rig.taken = 1;
+    ck_assert_uint_eq(doctor_examine("", true)->steps, 1);
+    result = doctor_result("huge-pages");
+    ck_assert_int_eq(total_of("2048kB"), 100);
+    ck_assert_str_eq(result->repair.step[0].undo, "echo 0 >" HUGE "2048kB/nr_hugepages");
+    ck_assert_ptr_nonnull(strstr(result->repair.failed, "writing 0: Input/output error"));
+}
+END_TEST
+
 START_TEST(a_user_who_may_not)
 {
     pages_2m(0, 0);
@@ -281,6 +297,7 @@ int main(void)
     tcase_add_test(tc, looking_changes_nothing);
     tcase_add_test(tc, a_kernel_that_gives_fewer_gets_them_back_and_the_next_size_is_tried);
     tcase_add_test(tc, a_kernel_that_gives_none);
+    tcase_add_test(tc, what_cannot_be_given_back_is_told);
     tcase_add_test(tc, a_user_who_may_not);
     tcase_add_test(tc, memory_that_others_need_is_not_reserved);
     tcase_add_test(tc, figures_for_programs);

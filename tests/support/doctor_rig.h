@@ -10,7 +10,8 @@
 struct doctor_rig {
     int io_uring, direct_io; /* what trying it gives: 0 or negative errno */
     uint32_t memory_align, offset_align;
-    int refuse;                 /* what writing a setting gives */
+    int refuse; /* what writing a setting gives, after `taken` of them */
+    unsigned taken;
     uint64_t most_2m, most_32m; /* huge pages that the kernel has to give; UINT64_MAX: as many as asked for */
     unsigned writes;
 };
